@@ -1,0 +1,55 @@
+// Fills the table of one instruction set; included by each file under cpp/isa/ after its target pragma.
+#pragma once
+
+#include "rankfill/passive_aggressive.hpp"
+#include "rankfill/predict.hpp"
+#include "rankfill/table.hpp"
+#include "rankfill/top_n.hpp"
+
+namespace rankfill::RANKFILL_ISA {
+
+// Calls `body` with the number of blocks as a compile-time constant where that pays: rank up to 64.
+template <class Body>
+auto with_blocks(int stride, const Body& body) {
+    switch (stride / kLanes) {
+        case 1: return body.template operator()<1>();
+        case 2: return body.template operator()<2>();
+        case 3: return body.template operator()<3>();
+        case 4: return body.template operator()<4>();
+        default: return body.template operator()<0>();
+    }
+}
+
+inline void pass_rows(const Csr& ratings, std::int64_t first, std::int64_t last, Factors<float> moving,
+                      Factors<const float> fixed, const Rule& rule, std::uint64_t seed, Losses* per_row) {
+    with_blocks(fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row)
+            per_row[row] = row_pass<Blocks>(ratings, row, moving, fixed, rule, seed);
+    });
+}
+
+inline Losses online(Pairs pairs, std::span<const float> values, Factors<float> users, Factors<float> items,
+                     const Rule& user_rule, const Rule& item_rule) {
+    return with_blocks(users.stride, [&]<int Blocks>() {
+        return online_rounds<Blocks>(pairs.users, pairs.items, values, users, items, user_rule, item_rule);
+    });
+}
+
+inline void predict(Pairs pairs, Factors<const float> users, Factors<const float> items, const ColdStart& cold,
+                    std::span<float> predictions) {
+    with_blocks(users.stride, [&]<int Blocks>() {
+        predict_pairs<Blocks>(pairs.users, pairs.items, users, items, cold.user, cold.item, cold.both, predictions);
+    });
+}
+
+inline void top_n(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
+                  std::int64_t n_items, const Exclusions& excluded, const Ranked& ranked) {
+    top_n_rows(users, first, last, rank, tiles, n_items, excluded.seen_indptr, excluded.seen_items, excluded.allowed,
+               ranked.n, ranked.items, ranked.scores);
+}
+
+inline KernelTable make_table(std::string_view name) {
+    return {name, update<0, float>, update<0, double>, pass_rows, online, predict, pack_tiles, top_n};
+}
+
+}  // namespace rankfill::RANKFILL_ISA

@@ -1,0 +1,183 @@
+// Non-negative passive-aggressive rounds (Blondel, Kubo, Ueda 2014, eq. 10–14).
+//
+// One round moves w against a fixed x so that w·x comes to within ε of y:
+//
+//     min ½‖w' − w‖² (+ Cξ or + Cξ²)   s.t.  |w'·x − y| ≤ ε (+ ξ),  w' ≥ 0 where asked.
+//
+// With a = x, b = y + ε when the prediction is too high and a = −x, b = −y + ε when it is too low, the
+// solution is w' = max(w − θa, 0) where θ > 0 solves f(θ) = max(w − θa, 0)·a − b = 0 (minus θ/2C under
+// quadratic slack; capped at C under linear slack). f is convex, decreasing and piecewise linear.
+#pragma once
+
+#include "rankfill/csr.hpp"
+#include "rankfill/lanes.hpp"
+#include "rankfill/row_order.hpp"
+#include "rankfill/rule.hpp"
+
+namespace rankfill::RANKFILL_ISA {
+
+template <class T>
+inline constexpr T kNoRoot = std::numeric_limits<T>::infinity();
+
+// f(θ) = max(w − θa, 0)·a − b − θ·softness, with a = sign·x.
+template <class T>
+struct RootFunction {
+    const T* w;
+    const T* x;
+    int n;
+    T sign, b, softness;
+
+    T operator()(T theta) const {
+        T sum = 0;
+        for (int j = 0; j < n; ++j) {
+            const T a = sign * x[j];
+            sum += std::max(w[j] - theta * a, T(0)) * a;
+        }
+        return sum - b - theta * softness;
+    }
+};
+
+// Newton's method from θ = 0. On a convex decreasing piecewise-linear function it climbs monotonically from
+// breakpoint to breakpoint, so it ends, at the exact root, after at most n steps (two to four in practice).
+template <class T>
+T exact_root(const RootFunction<T>& f) {
+    T theta = 0;
+    for (int step = 0; step <= f.n + 1; ++step) {
+        T slope = f.softness, level = -f.b;
+        for (int j = 0; j < f.n; ++j) {
+            const T a = f.sign * f.x[j];
+            const bool active = a < 0 || f.w[j] > theta * a;
+            slope += active ? a * a : T(0);
+            level += active ? a * f.w[j] : T(0);
+        }
+        if (slope == 0) return level > 0 ? kNoRoot<T> : theta;
+        const T next = level / slope;
+        if (!(next > theta)) return theta;
+        theta = next;
+    }
+    return theta;
+}
+
+template <class T>
+T bisection_root(const RootFunction<T>& f, T scale) {
+    const T tolerance = T(kBisectionTolerance) * std::max(scale, T(1));
+    T low = 0, high = 0;
+    for (int j = 0; j < f.n; ++j) {
+        const T a = f.sign * f.x[j];
+        if (a > 0) high = std::max(high, f.w[j] / a);
+    }
+    // Coordinates with a < 0 never leave, so the last breakpoint need not bracket the root.
+    if (high == 0) high = 1;
+    for (int doubling = 0; f(high) > 0; ++doubling) {
+        if (doubling == 64) return kNoRoot<T>;
+        low = high;
+        high *= 2;
+    }
+    T theta = high;
+    for (int halving = 0; halving < 100; ++halving) {
+        theta = low + (high - low) / 2;
+        const T value = f(theta);
+        if (std::abs(value) <= tolerance) break;
+        (value < 0 ? high : low) = theta;
+    }
+    return theta;
+}
+
+template <class T>
+T root_step(const T* w, const T* x, int n, T y, T sign, const Rule& rule) {
+    const T epsilon = static_cast<T>(rule.epsilon);
+    const T softness = rule.slack == Slack::quadratic ? static_cast<T>(0.5 / rule.C) : T(0);
+    const RootFunction<T> f{w, x, n, sign, sign * y + epsilon, softness};
+    const T cap = static_cast<T>(rule.C);
+    // Lemma 3: no root is needed where the cap binds.
+    if (rule.slack == Slack::linear && f(cap) >= 0) return cap;
+    const T theta = rule.root == Root::exact ? exact_root(f) : bisection_root(f, std::abs(y) + epsilon);
+    if (rule.slack == Slack::linear) return std::min(theta, cap);
+    return theta == kNoRoot<T> ? T(0) : theta;  // no feasible row: stay
+}
+
+// Step size s of w ← w + s·x (then clipped), from the error e = y − w·x and ‖x‖².
+template <class T>
+inline T closed_form_step(T error, T squared_norm, const Rule& rule) {
+    const T loss = std::abs(error) - static_cast<T>(rule.epsilon);
+    if (!(loss > 0) || !(squared_norm > 0)) return T(0);
+    T step;
+    switch (rule.slack) {
+        case Slack::none: step = loss / squared_norm; break;
+        case Slack::linear: step = std::min(static_cast<T>(rule.C), loss / squared_norm); break;
+        default: step = loss / (squared_norm + static_cast<T>(0.5 / rule.C));
+    }
+    return std::copysign(step, error);
+}
+
+template <class T>
+inline T step_size(const T* w, const T* x, int n, T y, T error, T squared_norm, const Rule& rule) {
+    const T approximate = closed_form_step(error, squared_norm, rule);
+    if (approximate == 0 || !rule.nonnegative || rule.root == Root::approximate) return approximate;
+    const T sign = error < 0 ? T(1) : T(-1);
+    return -sign * root_step(w, x, n, y, sign, rule);
+}
+
+template <int Blocks, class T>
+inline void move(T* w, const T* x, T step, bool nonnegative, int blocks) {
+    const int n = Blocks ? Blocks : blocks;
+    for (int k = 0; k < n; ++k) {
+        auto moved = Lanes<T>::load(w + k * kLanes).plus_scaled(step, Lanes<T>::load(x + k * kLanes));
+        if (nonnegative) moved = moved.clipped_at_zero();
+        moved.store(w + k * kLanes);
+    }
+}
+
+// One whole round; returns the error e = y − w·x before it.
+template <int Blocks, class T>
+inline T update(T* w, const T* x, T y, const Rule& rule, int blocks) {
+    const T error = y - dot<Blocks>(w, x, blocks);
+    const T step = step_size(w, x, blocks * kLanes, y, error, dot<Blocks>(x, x, blocks), rule);
+    if (step != 0) move<Blocks>(w, x, step, rule.nonnegative, blocks);
+    return error;
+}
+
+inline void count(Losses& losses, double error, double epsilon) {
+    const double magnitude = std::abs(error);
+    losses.insensitive += std::max(magnitude - epsilon, 0.0);
+    losses.absolute += magnitude;
+    losses.squared += error * error;
+}
+
+// One row of a pass: its entries in the order of (seed, row), the other side fixed.
+template <int Blocks>
+Losses row_pass(const Csr& ratings, std::int64_t row, Factors<float> moving, Factors<const float> fixed,
+                const Rule& rule, std::uint64_t seed) {
+    Losses losses;
+    const std::int64_t begin = ratings.indptr[row];
+    const std::int64_t n = ratings.indptr[row + 1] - begin;
+    if (n == 0) return losses;
+    float* w = moving.row(row);
+    RowOrder order(seed, row, n);
+    for (std::int64_t k = 0; k < n; ++k, order.advance()) {
+        const std::int64_t entry = begin + order.position();
+        const float* x = fixed.row(ratings.indices[entry]);
+        count(losses, update<Blocks>(w, x, ratings.values[entry], rule, fixed.stride / kLanes), rule.epsilon);
+    }
+    return losses;
+}
+
+// Rounds in order of arrival: p_u moves against q_i, and q_i against the p_u of before the round.
+template <int Blocks>
+Losses online_rounds(std::span<const std::int32_t> users, std::span<const std::int32_t> items,
+                     std::span<const float> values, Factors<float> user_factors, Factors<float> item_factors,
+                     const Rule& user_rule, const Rule& item_rule) {
+    Losses losses;
+    const int blocks = user_factors.stride / kLanes;
+    std::vector<float> before(user_factors.stride);
+    for (std::size_t t = 0; t < users.size(); ++t) {
+        float* p = user_factors.row(users[t]);
+        float* q = item_factors.row(items[t]);
+        std::copy_n(p, user_factors.stride, before.data());
+        count(losses, update<Blocks>(p, q, values[t], user_rule, blocks), user_rule.epsilon);
+        update<Blocks>(q, before.data(), values[t], item_rule, blocks);
+    }
+    return losses;
+}
+
+}  // namespace rankfill::RANKFILL_ISA

@@ -1,0 +1,34 @@
+// What one passive-aggressive round does; the words of the Python interface as types.
+#pragma once
+
+namespace rankfill {
+
+enum class Slack { none, linear, quadratic };          // NN-PA, NN-PA-I, NN-PA-II
+enum class Root { exact, bisection, approximate };
+
+struct Rule {
+    Slack slack = Slack::linear;
+    Root root = Root::approximate;
+    bool nonnegative = true;  // of the row that moves
+    double C = 0.01;
+    double epsilon = 0.0;
+};
+
+// Bisection stops at |f| ≤ tolerance · max(|y| + ε, 1).
+inline constexpr double kBisectionTolerance = 1e-5;
+
+// Sums over the rounds of a pass, each taken before its update.
+struct Losses {
+    double insensitive = 0.0;  // Σ max(|y − ŷ| − ε, 0)
+    double absolute = 0.0;     // Σ |y − ŷ|
+    double squared = 0.0;      // Σ (y − ŷ)²
+
+    Losses& operator+=(const Losses& other) {
+        insensitive += other.insensitive;
+        absolute += other.absolute;
+        squared += other.squared;
+        return *this;
+    }
+};
+
+}  // namespace rankfill

@@ -1,0 +1,56 @@
+// The kernels that exist once for each instruction set, and the choice among them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rankfill/csr.hpp"
+#include "rankfill/rule.hpp"
+
+namespace rankfill {
+
+struct Pairs {
+    std::span<const std::int32_t> users, items;
+};
+
+// Stand-ins for ids the model has no factors for.
+struct ColdStart {
+    const float* user;
+    const float* item;
+    float both;
+};
+
+// What must not be recommended to the row of the same number, and which items may be at all.
+struct Exclusions {
+    std::span<const std::int64_t> seen_indptr;
+    std::span<const std::int32_t> seen_items;
+    std::span<const std::uint8_t> allowed;
+};
+
+struct Ranked {
+    int n;
+    std::int32_t* items;
+    float* scores;
+};
+
+struct KernelTable {
+    std::string_view name;
+    float (*update_float)(float* w, const float* x, float y, const Rule&, int blocks);
+    double (*update_double)(double* w, const double* x, double y, const Rule&, int blocks);
+    void (*pass_rows)(const Csr&, std::int64_t first, std::int64_t last, Factors<float> moving,
+                      Factors<const float> fixed, const Rule&, std::uint64_t seed, Losses* per_row);
+    Losses (*online_rounds)(Pairs, std::span<const float> values, Factors<float> users, Factors<float> items,
+                            const Rule& user_rule, const Rule& item_rule);
+    void (*predict_pairs)(Pairs, Factors<const float> users, Factors<const float> items, const ColdStart&,
+                          std::span<float> predictions);
+    void (*pack_tiles)(Factors<const float> items, int rank, float* tiles);
+    void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank,
+                       const float* tiles, std::int64_t n_items, const Exclusions&, const Ranked&);
+};
+
+// Those this machine can run, slowest first.
+std::vector<const KernelTable*> available_tables();
+
+}  // namespace rankfill

@@ -1,0 +1,37 @@
+"""The compiled kernels under readable names. `reference.py` holds a NumPy twin of each, equal to the bit."""
+
+from rankfill.kernels.factors import LANES, padded, padded_copy
+from rankfill.kernels.hashing import HashedKeys
+from rankfill.kernels.rounds import (
+    Losses,
+    Root,
+    Rule,
+    Slack,
+    passive_aggressive_online,
+    passive_aggressive_pass,
+    passive_aggressive_update,
+)
+from rankfill.kernels.rows import Rows, sort_into_rows
+from rankfill.kernels.scoring import predict_pairs, top_n
+from rankfill.kernels.threads import get_threads, instruction_set, set_threads
+
+__all__ = [
+    "LANES",
+    "HashedKeys",
+    "Losses",
+    "Root",
+    "Rows",
+    "Rule",
+    "Slack",
+    "get_threads",
+    "instruction_set",
+    "padded",
+    "padded_copy",
+    "passive_aggressive_online",
+    "passive_aggressive_pass",
+    "passive_aggressive_update",
+    "predict_pairs",
+    "set_threads",
+    "sort_into_rows",
+    "top_n",
+]

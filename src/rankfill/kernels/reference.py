@@ -1,0 +1,237 @@
+"""NumPy twins of the compiled kernels: the same signatures, the same results to the bit, slow and readable."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels.factors import LANES
+from rankfill.kernels.rounds import Losses, Rule
+from rankfill.kernels.rows import Rows
+
+BISECTION_TOLERANCE = 1e-5
+
+_PRIMES = (
+    *(2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497),
+    *(2147483489, 2147483477, 2147483423, 2147483399, 2147483353, 2147483323, 2147483269, 2147483249),
+)
+_GOLDEN = 0x9E3779B97F4A7C15
+_WORD = 0xFFFFFFFFFFFFFFFF
+
+
+def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> np.floating:
+    """Block by block into sixteen partial sums, then folded 16 → 8 → 4 → 2 → 1."""
+    products = (a * b).reshape(-1, LANES)
+    sums = products[0]
+    for block in products[1:]:
+        sums = sums + block
+    while len(sums) > 1:
+        half = len(sums) // 2
+        sums = sums[:half] + sums[half:]
+    total: np.floating = sums[0]
+    return total
+
+
+def exact_root(w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float) -> np.floating:
+    """Newton's method from θ = 0 on f(θ) = max(w − θa, 0)·a − b − θ·softness; infinity where there is no root."""
+    real = w.dtype.type
+    theta = real(0)
+    for _ in range(len(w) + 2):
+        active = (a < 0) | (w > theta * a)
+        slope = _running_sum(real(softness), np.where(active, a * a, real(0)))
+        level = _running_sum(-real(b), np.where(active, a * w, real(0)))
+        if slope == 0:
+            return real(np.inf) if level > 0 else theta
+        if not level / slope > theta:
+            return theta
+        theta = level / slope
+    return theta
+
+
+def bisection_root(
+    w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float, scale: float
+) -> np.floating:
+    """Halves [0, last breakpoint], doubled as needed, until |f| ≤ tolerance · max(scale, 1)."""
+    real = w.dtype.type
+    tolerance = real(BISECTION_TOLERANCE) * max(real(scale), real(1))
+    breakpoints = np.divide(w, a, out=np.zeros_like(w), where=a > 0)
+    low, high = real(0), breakpoints.max() or real(1)
+    for _ in range(64):
+        if not root_function(high, w, a, b, softness) > 0:
+            break
+        low, high = high, high * 2
+    else:
+        return real(np.inf)
+    theta = high
+    for _ in range(100):
+        theta = low + (high - low) / 2
+        value = root_function(theta, w, a, b, softness)
+        if abs(value) <= tolerance:
+            break
+        if value < 0:
+            high = theta
+        else:
+            low = theta
+    return theta
+
+
+def root_function(
+    theta: float, w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float
+) -> np.floating:
+    real = w.dtype.type
+    total = _running_sum(real(0), np.maximum(w - real(theta) * a, real(0)) * a)
+    return total - real(b) - real(theta) * real(softness)
+
+
+def _running_sum(start: np.floating, terms: NDArray[np.floating]) -> np.floating:
+    total: np.floating = np.cumsum(np.concatenate([[start], terms]), dtype=terms.dtype)[-1]
+    return total
+
+
+def step_size(w: NDArray[np.floating], x: NDArray[np.floating], y: float, error: float, rule: Rule) -> np.floating:
+    """The s of w ← w + s·x: eq. 10, 13 or 14 of the paper, or the root of the general f."""
+    real = w.dtype.type
+    squared_norm, loss = dot(x, x), abs(error) - real(rule.epsilon)
+    if not (loss > 0 and squared_norm > 0):
+        return real(0)
+    softness = real(0.5 / rule.C) if rule.slack == "quadratic" else real(0)
+    step = loss / (squared_norm + softness)
+    if rule.slack == "linear":
+        step = min(real(rule.C), step)
+    sign = real(1) if error < 0 else real(-1)
+    if rule.nonnegative and rule.root != "approximate":
+        step = _root_step(w, sign * x, sign * real(y) + real(rule.epsilon), softness, abs(real(y)), rule)
+    return -sign * step
+
+
+def _root_step(
+    w: NDArray[np.floating],
+    a: NDArray[np.floating],
+    b: np.floating,
+    softness: np.floating,
+    magnitude: np.floating,
+    rule: Rule,
+) -> np.floating:
+    real = w.dtype.type
+    cap = real(rule.C)
+    if rule.slack == "linear" and root_function(cap, w, a, b, softness) >= 0:
+        return cap
+    if rule.root == "exact":
+        theta = exact_root(w, a, b, softness)
+    else:
+        theta = bisection_root(w, a, b, softness, magnitude + real(rule.epsilon))
+    if rule.slack == "linear":
+        return min(theta, cap)
+    return theta if np.isfinite(theta) else real(0)
+
+
+def update(w: NDArray[np.floating], x: NDArray[np.floating], y: float, rule: Rule) -> np.floating:
+    """One round on padded rows, in place; returns the error y − w·x before it."""
+    real = w.dtype.type
+    error = real(y) - dot(w, x)
+    step = step_size(w, x, y, error, rule)
+    if step != 0:
+        w += step * x
+        if rule.nonnegative:
+            np.maximum(w, real(0), out=w)
+    return error
+
+
+def row_order(seed: int, row: int, n: int) -> NDArray[np.int64]:
+    """The order in which a row's n entries are met: k ↦ (start + k · stride) mod n."""
+    mixed = _mix((seed + _GOLDEN * (row + 1)) & _WORD)
+    start, choice = (mixed >> 4) % n, mixed & 15
+    while n > 1 and _PRIMES[choice] % n == 0:
+        choice = (choice + 1) & 15
+    return (start + np.arange(n) * (_PRIMES[choice] % n)) % n
+
+
+def _mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return z ^ (z >> 31)
+
+
+def passive_aggressive_pass(
+    rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int
+) -> Losses:
+    total = np.zeros(3)
+    for row, (begin, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+        entries = begin + row_order(seed, row, int(end - begin)) if end > begin else []
+        errors = [update(moving[row], fixed[rows.indices[k]], rows.values[k], rule) for k in entries]
+        total += _losses(errors, rule.epsilon)
+    return Losses(*total)
+
+
+def passive_aggressive_online(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    values: NDArray[np.float32],
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    user_rule: Rule,
+    item_rule: Rule,
+) -> Losses:
+    errors = []
+    for user, item, value in zip(users, items, values, strict=True):
+        before = user_factors[user].copy()
+        errors.append(update(user_factors[user], item_factors[item], value, user_rule))
+        update(item_factors[item], before, value, item_rule)
+    return Losses(*_losses(errors, user_rule.epsilon))
+
+
+def _losses(errors: list[np.floating], epsilon: float) -> NDArray[np.float64]:
+    magnitudes = np.abs(np.array(errors, dtype=np.float64))
+    terms = (np.maximum(magnitudes - epsilon, 0), magnitudes, magnitudes**2)
+    return np.array([sum(each.tolist(), 0.0) for each in terms])
+
+
+def predict_pairs(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    default_user: NDArray[np.float32],
+    default_item: NDArray[np.float32],
+    both_unknown: float,
+) -> NDArray[np.float32]:
+    predictions = np.empty(len(users), dtype=np.float32)
+    for t, (user, item) in enumerate(zip(users, items, strict=True)):
+        p = default_user if user < 0 else user_factors[user]
+        q = default_item if item < 0 else item_factors[item]
+        predictions[t] = both_unknown if user < 0 and item < 0 else dot(p, q)
+    return predictions
+
+
+def top_n(
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    rank: int,
+    n: int,
+    seen_indptr: NDArray[np.int64],
+    seen_items: NDArray[np.int32],
+    allowed: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    items = np.full((len(user_factors), n), -1, dtype=np.int32)
+    scores = np.full((len(user_factors), n), np.nan, dtype=np.float32)
+    for row, p in enumerate(user_factors):
+        score = np.zeros(len(item_factors), dtype=np.float32)
+        for k in range(rank):
+            score = score + p[k] * item_factors[:, k]
+        candidates = allowed.copy()
+        candidates[seen_items[seen_indptr[row] : seen_indptr[row + 1]]] = False
+        best = np.flatnonzero(candidates)
+        best = best[np.lexsort((best, -score[best]))][:n]
+        items[row, : len(best)], scores[row, : len(best)] = best, score[best]
+    return items, scores
+
+
+def sort_into_rows(
+    keys: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32],
+    n_keys: int,
+    *,
+    with_order: bool = False,
+) -> tuple[Rows, NDArray[np.int64]]:
+    order = np.argsort(keys, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=n_keys))])
+    return Rows(indptr, indices[order], values[order]), order if with_order else order[:0]

@@ -1,0 +1,47 @@
+"""How many threads the kernels use, and which instruction set. Neither changes a result."""
+
+import os
+
+from rankfill.kernels import _native
+
+
+def _threads_from_environment() -> int:
+    text = os.environ.get("RANKFILL_THREADS", "")
+    if not text:
+        return _available_cores()
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"RANKFILL_THREADS must be a whole number of at least 1, found {text!r}; unset it to use all")
+    return int(text)
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _fastest_instruction_set() -> str:
+    available = _native.instruction_sets()
+    wanted = os.environ.get("RANKFILL_ISA", "")
+    if wanted and wanted not in available:
+        raise ValueError(f"RANKFILL_ISA={wanted!r} does not run on this machine; choose one of {', '.join(available)}")
+    return wanted or available[-1]
+
+
+_threads = _threads_from_environment()
+_instruction_set = _fastest_instruction_set()
+
+
+def set_threads(n: int | None) -> None:
+    """Sets how many threads the kernels may use; None means all cores. Results are the same to the bit."""
+    global _threads
+    if n is not None and n < 1:
+        raise ValueError(f"threads must be at least 1, found {n}; None uses all cores")
+    _threads = _available_cores() if n is None else int(n)
+
+
+def get_threads() -> int:
+    return _threads
+
+
+def instruction_set() -> str:
+    """The instruction set chosen at import; the environment variable RANKFILL_ISA overrides the choice."""
+    return _instruction_set
