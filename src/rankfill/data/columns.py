@@ -6,7 +6,20 @@ ROLES = ("user", "item", "rating", "timestamp")
 
 _USUAL_NAMES = {
     "user": {"user", "userid", "users", "uid", "member", "customer", "reviewerid"},
-    "item": {"item", "itemid", "items", "iid", "movie", "movieid", "film", "product", "productid", "track", "song", "asin"},
+    "item": {
+        "item",
+        "itemid",
+        "items",
+        "iid",
+        "movie",
+        "movieid",
+        "film",
+        "product",
+        "productid",
+        "track",
+        "song",
+        "asin",
+    },
     "rating": {"rating", "ratings", "value", "score", "stars", "overall"},
     "timestamp": {"timestamp", "timestamps", "time", "date", "unixreviewtime"},
 }

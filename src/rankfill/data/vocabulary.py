@@ -104,7 +104,6 @@ class Vocabulary:
     def copy(self) -> "Vocabulary":
         return Vocabulary.from_keys(self.keys)
 
-
     def _compatible(self, ids: ArrayLike) -> Arrays:
         if len(self) == 0 or np.size(ids) == 0:
             return encode([]) if self.of_strings else (np.asarray(ids, dtype=np.int64).ravel(),)
@@ -144,7 +143,9 @@ def _any_string(ids: ArrayLike) -> bool:
 
 
 def _show(keys: Arrays, position: int) -> str:
-    return repr(select(keys, np.array([position]))[0][0] if len(keys) == 1 else decode(select(keys, np.array([position])))[0])
+    return repr(
+        select(keys, np.array([position]))[0][0] if len(keys) == 1 else decode(select(keys, np.array([position])))[0]
+    )
 
 
 __all__ = ["Id", "Vocabulary", "as_keys"]

@@ -1,6 +1,6 @@
 """The compiled kernels under readable names. `reference.py` holds a NumPy twin of each, equal to the bit."""
 
-from rankfill.kernels.factors import LANES, padded, padded_copy
+from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.rounds import (
     Losses,
@@ -17,6 +17,7 @@ from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
 __all__ = [
     "LANES",
+    "Growing",
     "HashedKeys",
     "Losses",
     "Root",

@@ -1,21 +1,54 @@
-"""Factor matrices as the kernels want them: rows of float32 padded with zeros to whole cache lines."""
+"""Arrays as the kernels want them: on cache lines, rows of factors padded with zeros, able to grow."""
+
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 LANES = 16
+_CACHE_LINE = 64
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Zeros that start on a cache line."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    store = np.zeros(size + _CACHE_LINE, dtype=np.uint8)
+    start = -store.ctypes.data % _CACHE_LINE
+    return store[start : start + size].view(dtype).reshape(shape)
 
 
 def padded(n_rows: int, rank: int) -> NDArray[np.float32]:
-    """Zeros of shape (n_rows, rank rounded up to a multiple of 16), each row on a cache line of 64 bytes."""
-    stride = -(-rank // LANES) * LANES
-    store = np.zeros(n_rows * stride + LANES, dtype=np.float32)
-    start = (-store.ctypes.data % 64) // store.itemsize
-    return store[start : start + n_rows * stride].reshape(n_rows, stride)
+    """Zeros of shape (n_rows, rank rounded up to a multiple of 16): every row is whole cache lines."""
+    return aligned_zeros((n_rows, -(-rank // LANES) * LANES), np.float32)
 
 
 def padded_copy(factors: NDArray[np.floating]) -> NDArray[np.float32]:
     """The same rows, padded."""
-    copy = padded(*factors.shape)
-    copy[:, : factors.shape[1]] = factors
+    n_rows, rank = factors.shape
+    copy = padded(n_rows, rank)
+    copy[:, :rank] = factors
     return copy
+
+
+class Growing:
+    """An array that grows along its first axis; room doubles, so a long series of additions costs linear time."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._store = array
+        self._n = len(array)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        return self._store[: self._n]
+
+    def __len__(self) -> int:
+        return self._n
+
+    def extend(self, rows: NDArray[Any]) -> None:
+        wanted = self._n + len(rows)
+        if wanted > len(self._store):
+            roomier = aligned_zeros((max(wanted, 2 * self._n), *self._store.shape[1:]), self._store.dtype)
+            roomier[: self._n] = self.array
+            self._store = roomier
+        self._store[self._n : wanted] = rows
+        self._n = wanted

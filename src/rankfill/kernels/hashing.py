@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
+from rankfill.kernels.factors import Growing
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -18,26 +19,26 @@ class HashedKeys:
     """
 
     def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
+        self._columns = tuple(Growing(array) for array in arrays)
         self._slots = np.full(_native.slots_for(len(self)), -1, dtype=np.int32)
         self._insert(0)
 
     @property
     def of_strings(self) -> bool:
-        return len(self._arrays) == 2
+        return len(self._columns) == 2
 
     @property
     def arrays(self) -> Arrays:
         """(int64 keys,) or (uint8 bytes, int64 offsets)."""
-        return self._arrays
+        return tuple(column.array for column in self._columns)
 
     def __len__(self) -> int:
-        return len(self._arrays[-1]) - self.of_strings
+        return len(self._columns[-1]) - self.of_strings
 
     def find(self, queries: Arrays) -> NDArray[np.int32]:
         """The index of each query, −1 where it is not among the keys."""
         search = _native.find_strings if self.of_strings else _native.find_integers
-        return search(self._slots, *self._arrays, *queries)
+        return search(self._slots, *self.arrays, *queries)
 
     def add(self, queries: Arrays) -> NDArray[np.int32]:
         """The index of each query; those not among the keys are appended in order of first appearance."""
@@ -46,7 +47,7 @@ class HashedKeys:
         if len(missing):
             known = len(self)
             codes, uniques = factorize(select(queries, missing))
-            self._arrays = concatenate(self._arrays, uniques)
+            self._append(uniques)
             if 2 * len(self) > len(self._slots):
                 self._slots = np.full(_native.slots_for(2 * len(self)), -1, dtype=np.int32)
                 self._insert(0)
@@ -55,9 +56,15 @@ class HashedKeys:
             indices[missing] = known + codes
         return indices
 
+    def _append(self, keys: Arrays) -> None:
+        if self.of_strings:  # the new offsets count from the end of the known bytes
+            keys = keys[0], keys[1][1:] + len(self._columns[0])
+        for column, rows in zip(self._columns, keys, strict=True):
+            column.extend(rows)
+
     def _insert(self, first: int) -> None:
         insert = _native.insert_strings if self.of_strings else _native.insert_integers
-        insert(self._slots, *self._arrays, first)
+        insert(self._slots, *self.arrays, first)
 
 
 def encode(strings: Sequence[str]) -> Arrays:
@@ -89,9 +96,3 @@ def select(arrays: Arrays, positions: NDArray[np.integer]) -> Arrays:
     chosen = np.concatenate([[0], np.cumsum(lengths)])
     within = np.arange(chosen[-1]) - np.repeat(chosen[:-1], lengths)
     return data[np.repeat(starts, lengths) + within], chosen
-
-
-def concatenate(first: Arrays, second: Arrays) -> Arrays:
-    if len(first) == 1:
-        return (np.concatenate([first[0], second[0]]),)
-    return np.concatenate([first[0], second[0]]), np.concatenate([first[1], first[1][-1] + second[1][1:]])

@@ -1,0 +1,113 @@
+"""What happens around the passes of an iterative model: the clock, reports, stopping, keeping the best.
+
+The clock runs only while the model learns; measuring errors and callbacks is not charged to it.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Protocol
+
+from rankfill.data import Ratings
+from rankfill.objectives.measures import Measure
+
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One pass over the data. `train` and `validation` are errors in the model's `measure`."""
+
+    epoch: int
+    seconds: float
+    objective: float
+    train: float
+    validation: float | None = None
+    gap: float | None = None
+    measure: Measure = "rmse"
+
+
+Callback = Callable[[EpochReport], bool | None]
+
+
+class Learner(Protocol):
+    """What a model shows to its training."""
+
+    passes: int
+    tol: float
+    measure: ClassVar[Measure]
+    history_: list[EpochReport]
+
+    def _error(self, ratings: Ratings) -> float: ...
+    def _snapshot(self) -> Any: ...
+    def _restore(self, snapshot: Any) -> None: ...
+
+
+class TimeBudget:
+    """A callback that stops the training after so many seconds of learning."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __call__(self, report: EpochReport) -> bool:
+        return report.seconds >= self.seconds
+
+
+class Training:
+    """Counts passes, writes `history_`, stops in time, and hands back the best model on the validation ratings.
+
+    It stops when a callback returns True, or when the error on the validation ratings (without any: the
+    objective) has not fallen by more than `tol`, relative to the best so far, for three passes. Ctrl-C ends the
+    training without an error and keeps what has been learned, the best state where validation ratings tell it.
+    """
+
+    def __init__(self, model: Learner, validation: Ratings | None, callbacks: Iterable[Callback]) -> None:
+        self.model = model
+        self.validation = validation
+        self.callbacks = tuple(callbacks)
+        self._seconds = 0.0
+        self._best = float("inf")
+        self._best_state: Any = None
+        self._since_best = 0
+        self._stop = False
+
+    def __enter__(self) -> "Training":
+        self.model.history_ = []
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt) and bool(self.model.history_)
+        if (kind is None or interrupted) and self._best_state is not None:
+            self.model._restore(self._best_state)
+        if interrupted:
+            warnings.warn(f"interrupted after {len(self.model.history_)} passes; the model is kept", stacklevel=3)
+        return interrupted
+
+    def epochs(self) -> Iterator[int]:
+        """Numbers of the passes to make, from 1."""
+        for epoch in range(1, self.model.passes + 1):
+            self._resumed = time.perf_counter()
+            yield epoch
+            if self._stop:
+                return
+
+    def report(self, objective: float, train: float, gap: float | None = None) -> None:
+        """Ends a pass: measures, remembers, decides whether another follows."""
+        self._seconds += time.perf_counter() - self._resumed
+        model = self.model
+        validation = None if self.validation is None else model._error(self.validation)
+        report = EpochReport(
+            len(model.history_) + 1, self._seconds, objective, train, validation, gap, measure=model.measure
+        )
+        model.history_.append(report)
+        watched = objective if validation is None else validation
+        self._since_best = 0 if watched < self._best - model.tol * abs(self._best) else self._since_best + 1
+        if watched < self._best or len(model.history_) == 1:
+            self._best = watched
+            self._best_state = None if validation is None else model._snapshot()
+        wishes = [callback(report) for callback in self.callbacks]
+        self._stop = self._since_best >= PATIENCE or any(wish is True for wish in wishes)

@@ -1,0 +1,1 @@
+"""Losses and measures: one definition, one scaling."""
