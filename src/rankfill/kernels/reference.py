@@ -154,7 +154,7 @@ def passive_aggressive_pass(
     rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int
 ) -> Losses:
     total = np.zeros(3)
-    for row, (begin, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+    for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr)):
         entries = begin + row_order(seed, row, int(end - begin)) if end > begin else []
         errors = [update(moving[row], fixed[rows.indices[k]], rows.values[k], rule) for k in entries]
         total += _losses(errors, rule.epsilon)
