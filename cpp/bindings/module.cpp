@@ -85,8 +85,8 @@ Rule rule_of(const std::string& slack, const std::string& root, bool nonnegative
     return rule;
 }
 
-using Sums = std::tuple<double, double, double>;
-Sums sums_of(const Losses& losses) { return {losses.insensitive, losses.absolute, losses.squared}; }
+using Sums = std::tuple<double, double>;
+Sums sums_of(const Losses& losses) { return {losses.loss, losses.absolute}; }
 
 template <class T>
 T update(Vector<T> w, Vector<const T> x, T y, const Rule& rule, const std::string& isa) {
@@ -100,8 +100,8 @@ T update(Vector<T> w, Vector<const T> x, T y, const Rule& rule, const std::strin
 }
 
 Sums pass(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
-          Matrix<float> moving, Matrix<const float> fixed, const Rule& rule, std::uint64_t seed, int threads,
-          const std::string& isa) {
+          Matrix<float> moving, Matrix<const float> fixed, const Rule& rule, std::uint64_t seed, bool plainly,
+          int threads, const std::string& isa) {
     const Csr ratings{span_of(indptr), span_of(indices), span_of(values)};
     const auto w = factors_of(moving, "moving");
     const auto x = factors_of(fixed, "fixed");
@@ -112,7 +112,8 @@ Sums pass(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
     Losses losses;
     {
         nb::gil_scoped_release release;
-        losses = passive_aggressive_pass(kernels, ratings, w, x, rule, seed, threads);
+        losses = passive_aggressive_pass(kernels, plainly ? kernels.pass_rows_plainly : kernels.pass_rows, ratings, w, x,
+                                         rule, seed, threads);
     }
     return sums_of(losses);
 }
@@ -217,7 +218,7 @@ StringKeys string_keys(const Vector<const std::uint8_t>& bytes, const Vector<con
 }
 
 // A sequence of str as UTF-8 bytes and offsets.
-std::tuple<NewVector<std::uint8_t>, NewVector<std::int64_t>> encode(nb::sequence strings) {
+std::tuple<NewVector<std::uint8_t>, NewVector<std::int64_t>> encode(nb::typed<nb::sequence, nb::str> strings) {
     std::vector<std::uint8_t> bytes;
     std::vector<std::int64_t> offsets{0};
     for (nb::handle item : strings) {
@@ -256,7 +257,8 @@ NB_MODULE(_native, m) {
           nb::arg("isa"));
     m.def("passive_aggressive_pass", &pass, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
           nb::arg("values").noconvert(), nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(), nb::arg("rule"),
-          nb::arg("seed"), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("seed"), nb::arg("plainly"), nb::arg("threads"), nb::arg("isa"),
+          "One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.");
     m.def("passive_aggressive_online", &online, nb::arg("users").noconvert(), nb::arg("items").noconvert(),
           nb::arg("values").noconvert(), nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),
           nb::arg("user_rule"), nb::arg("item_rule"), nb::arg("isa"));

@@ -1,7 +1,10 @@
 #define RANKFILL_ISA avx2
 #define RANKFILL_VECTOR_BYTES 32
-#include "rankfill/isa.hpp"
+#include <atomic>
+#include <utility>
+
 #include "rankfill/csr.hpp"
+#include "rankfill/isa.hpp"
 #include "rankfill/row_order.hpp"
 #include "rankfill/table.hpp"
 

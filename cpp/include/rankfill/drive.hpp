@@ -2,8 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "rankfill/parallel.hpp"
@@ -11,27 +15,44 @@
 
 namespace rankfill {
 
-// Cuts rows into runs of about equal numbers of entries, so that long-tailed rows balance.
-inline std::vector<std::int64_t> balanced_cuts(std::span<const std::int64_t> indptr, std::int64_t n_tasks) {
-    const std::int64_t n_rows = static_cast<std::int64_t>(indptr.size()) - 1;
-    const std::int64_t n_entries = indptr.back() - indptr.front();
-    std::vector<std::int64_t> cuts{0};
-    for (std::int64_t task = 1; task < n_tasks; ++task) {
-        const std::int64_t wanted = indptr.front() + n_entries * task / n_tasks;
-        const std::int64_t row = std::lower_bound(indptr.begin(), indptr.end() - 1, wanted) - indptr.begin();
-        if (row > cuts.back()) cuts.push_back(row);
-    }
-    if (n_rows > cuts.back()) cuts.push_back(n_rows);
-    return cuts;
+// The rows that have entries, longest first by powers of two: long rows start early and the last ones are short,
+// so that threads and lanes finish together.
+inline std::vector<std::int32_t> long_rows_first(std::span<const std::int64_t> indptr) {
+    constexpr int sizes = 33;
+    const std::int64_t n_rows = std::ssize(indptr) - 1;
+    const auto size_of = [&](std::int64_t row) {
+        const std::uint64_t n = indptr[row + 1] - indptr[row];
+        if (n > std::numeric_limits<std::int32_t>::max()) throw std::length_error("a row has more than 2^31 entries");
+        return std::bit_width(n);
+    };
+    std::int64_t starts[sizes + 1] = {};
+    for (std::int64_t row = 0; row < n_rows; ++row) ++starts[sizes - size_of(row)];
+    std::int64_t total = 0;
+    for (std::int64_t& start : starts) start = std::exchange(total, total + start);
+    std::vector<std::int32_t> order(n_rows);
+    const std::int64_t n_filled = starts[sizes];
+    for (std::int64_t row = 0; row < n_rows; ++row)
+        order[starts[sizes - size_of(row)]++] = static_cast<std::int32_t>(row);
+    order.resize(n_filled);
+    return order;
 }
 
-inline Losses passive_aggressive_pass(const KernelTable& kernels, const Csr& ratings, Factors<float> moving,
-                                      Factors<const float> fixed, const Rule& rule, std::uint64_t seed, int threads) {
-    std::vector<Losses> per_row(ratings.n_rows());
-    const auto cuts = balanced_cuts(ratings.indptr, threads == 1 ? 1 : 32 * static_cast<std::int64_t>(threads));
-    parallel_for(static_cast<std::int64_t>(cuts.size()) - 1, threads, [&](std::int64_t task) {
-        kernels.pass_rows(ratings, cuts[task], cuts[task + 1], moving, fixed, rule, seed, per_row.data());
+using PassRows = decltype(KernelTable::pass_rows);
+
+inline Losses passive_aggressive_pass(const KernelTable& kernels, PassRows pass_rows, const Csr& ratings,
+                                      Factors<float> moving, Factors<const float> fixed, const Rule& rule,
+                                      std::uint64_t seed, int threads) {
+    constexpr std::int64_t at_once = 4096;
+    std::vector<float> norms(fixed.n_rows);
+    parallel_for((fixed.n_rows + at_once - 1) / at_once, threads, [&](std::int64_t task) {
+        kernels.squared_norms(fixed, task * at_once, std::min(fixed.n_rows, (task + 1) * at_once), norms.data());
     });
+    std::vector<Losses> per_row(ratings.n_rows());
+    const Pass pass{ratings, moving, fixed, norms.data(), rule, seed, per_row.data()};
+    const auto order = long_rows_first(ratings.indptr);
+    std::atomic<std::int64_t> next{0};
+    parallel_for(std::min<std::int64_t>(threads, std::ssize(order)), threads,
+                 [&](std::int64_t) { pass_rows(pass, order, next); });
     Losses total;
     for (const Losses& row : per_row) total += row;
     return total;

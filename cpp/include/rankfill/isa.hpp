@@ -19,3 +19,5 @@
 #define RANKFILL_ISA baseline
 #define RANKFILL_VECTOR_BYTES 16
 #endif
+
+#define RANKFILL_INLINE inline __attribute__((always_inline))

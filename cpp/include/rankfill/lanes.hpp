@@ -15,69 +15,66 @@ struct Native;
 template <>
 struct Native<float> {
     typedef float type __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
+    typedef std::int32_t mask __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
 };
 template <>
 struct Native<double> {
     typedef double type __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
+    typedef std::int64_t mask __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
 };
 
 template <class T>
-struct Lanes {
-    using Register = typename Native<T>::type;
-    static constexpr int width = RANKFILL_VECTOR_BYTES / sizeof(T);
-    static constexpr int parts = kLanes / width;
-    Register part[parts];
+using Register = typename Native<T>::type;
+template <class T>
+inline constexpr int kWidth = RANKFILL_VECTOR_BYTES / sizeof(T);
+template <class T>
+inline constexpr int kParts = kLanes / kWidth<T>;
 
-    static Lanes load(const T* source) {
-        Lanes lanes;
-        std::memcpy(&lanes, source, sizeof lanes);
-        return lanes;
-    }
-    void store(T* target) const { std::memcpy(target, this, sizeof *this); }
+template <class T>
+RANKFILL_INLINE Register<T> load(const T* source) {
+    Register<T> value;
+    std::memcpy(&value, source, sizeof value);
+    return value;
+}
+template <class T>
+RANKFILL_INLINE void store(T* target, const Register<T>& value) {
+    std::memcpy(target, &value, sizeof value);
+}
+template <class T>
+RANKFILL_INLINE Register<T> maximum(const Register<T>& a, const Register<T>& b) {
+    return a > b ? a : b;
+}
 
-    friend Lanes operator*(const Lanes& a, const Lanes& b) {
-        Lanes c;
-        for (int p = 0; p < parts; ++p) c.part[p] = a.part[p] * b.part[p];
-        return c;
-    }
-    friend Lanes operator+(const Lanes& a, const Lanes& b) {
-        Lanes c;
-        for (int p = 0; p < parts; ++p) c.part[p] = a.part[p] + b.part[p];
-        return c;
-    }
-    Lanes plus_scaled(T scale, const Lanes& direction) const {
-        Lanes c;
-        for (int p = 0; p < parts; ++p) c.part[p] = part[p] + scale * direction.part[p];
-        return c;
-    }
-    Lanes clipped_at_zero() const {
-        Lanes c;
-        const Register zero = {};
-        for (int p = 0; p < parts; ++p) c.part[p] = part[p] > zero ? part[p] : zero;
-        return c;
-    }
+// Sixteen partial sums of a·b, folded to the width of one register.
+template <int Blocks, class T>
+RANKFILL_INLINE Register<T> partial_dot(const T* a, const T* b, int blocks) {
+    const int n = Blocks ? Blocks : blocks;
+    Register<T> sums[kParts<T>];
+    for (int p = 0; p < kParts<T>; ++p) sums[p] = load(a + p * kWidth<T>) * load(b + p * kWidth<T>);
+    for (int k = 1; k < n; ++k)
+        for (int p = 0; p < kParts<T>; ++p) {
+            const int at = k * kLanes + p * kWidth<T>;
+            sums[p] = sums[p] + load(a + at) * load(b + at);
+        }
+    for (int half = kParts<T> / 2; half >= 1; half /= 2)
+        for (int p = 0; p < half; ++p) sums[p] = sums[p] + sums[p + half];
+    return sums[0];
+}
 
-    T sum() const {
-        Register folded[parts];
-        for (int p = 0; p < parts; ++p) folded[p] = part[p];
-        for (int half = parts / 2; half >= 1; half /= 2)
-            for (int p = 0; p < half; ++p) folded[p] = folded[p] + folded[p + half];
-        T lane[width];
-        std::memcpy(lane, &folded[0], sizeof folded[0]);
-        for (int half = width / 2; half >= 1; half /= 2)
-            for (int l = 0; l < half; ++l) lane[l] = lane[l] + lane[l + half];
-        return lane[0];
-    }
-};
+// Folds lane l onto lane l + half, down to one.
+template <class T>
+RANKFILL_INLINE T fold(Register<T> sums) {
+    T lane[kWidth<T>];
+    store(lane, sums);
+    for (int half = kWidth<T> / 2; half >= 1; half /= 2)
+        for (int l = 0; l < half; ++l) lane[l] = lane[l] + lane[l + half];
+    return lane[0];
+}
 
 // `Blocks` is the number of blocks when it is known at compile time, 0 when it is `blocks`.
 template <int Blocks, class T>
-inline T dot(const T* a, const T* b, int blocks) {
-    const int n = Blocks ? Blocks : blocks;
-    Lanes<T> total = Lanes<T>::load(a) * Lanes<T>::load(b);
-    for (int k = 1; k < n; ++k)
-        total = total + Lanes<T>::load(a + k * kLanes) * Lanes<T>::load(b + k * kLanes);
-    return total.sum();
+RANKFILL_INLINE T dot(const T* a, const T* b, int blocks) {
+    return fold<T>(partial_dot<Blocks>(a, b, blocks));
 }
 
 }  // namespace rankfill::RANKFILL_ISA

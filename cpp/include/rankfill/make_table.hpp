@@ -5,6 +5,7 @@
 #include "rankfill/predict.hpp"
 #include "rankfill/table.hpp"
 #include "rankfill/top_n.hpp"
+#include "rankfill/wave.hpp"
 
 namespace rankfill::RANKFILL_ISA {
 
@@ -20,11 +21,22 @@ auto with_blocks(int stride, const Body& body) {
     }
 }
 
-inline void pass_rows(const Csr& ratings, std::int64_t first, std::int64_t last, Factors<float> moving,
-                      Factors<const float> fixed, const Rule& rule, std::uint64_t seed, Losses* per_row) {
-    with_blocks(fixed.stride, [&]<int Blocks>() {
+inline void squared_norms(Factors<const float> factors, std::int64_t first, std::int64_t last, float* norms) {
+    with_blocks(factors.stride, [&]<int Blocks>() {
         for (std::int64_t row = first; row < last; ++row)
-            per_row[row] = row_pass<Blocks>(ratings, row, moving, fixed, rule, seed);
+            norms[row] = dot<Blocks>(factors.row(row), factors.row(row), factors.stride / kLanes);
+    });
+}
+
+inline void pass_rows(const Pass& pass, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() { Wave<Blocks>(pass).run(order, next); });
+}
+
+// One row at a time: what the waves must equal to the bit, and be faster than.
+inline void pass_rows_plainly(const Pass& pass, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
+            pass.per_row[order[i]] = row_pass<Blocks>(pass, order[i]);
     });
 }
 
@@ -48,8 +60,14 @@ inline void top_n(Factors<const float> users, std::int64_t first, std::int64_t l
                ranked.n, ranked.items, ranked.scores);
 }
 
+template <class T>
+T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
+    return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
+}
+
 inline KernelTable make_table(std::string_view name) {
-    return {name, update<0, float>, update<0, double>, pass_rows, online, predict, pack_tiles, top_n};
+    return {name,          single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly,
+            online,        predict,              pack_tiles,            top_n};
 }
 
 }  // namespace rankfill::RANKFILL_ISA

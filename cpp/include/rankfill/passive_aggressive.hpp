@@ -13,6 +13,7 @@
 #include "rankfill/lanes.hpp"
 #include "rankfill/row_order.hpp"
 #include "rankfill/rule.hpp"
+#include "rankfill/table.hpp"
 
 namespace rankfill::RANKFILL_ISA {
 
@@ -98,7 +99,7 @@ T root_step(const T* w, const T* x, int n, T y, T sign, const Rule& rule) {
 
 // Step size s of w ← w + s·x (then clipped), from the error e = y − w·x and ‖x‖².
 template <class T>
-inline T closed_form_step(T error, T squared_norm, const Rule& rule) {
+RANKFILL_INLINE T closed_form_step(T error, T squared_norm, const Rule& rule) {
     const T loss = std::abs(error) - static_cast<T>(rule.epsilon);
     if (!(loss > 0) || !(squared_norm > 0)) return T(0);
     T step;
@@ -111,7 +112,7 @@ inline T closed_form_step(T error, T squared_norm, const Rule& rule) {
 }
 
 template <class T>
-inline T step_size(const T* w, const T* x, int n, T y, T error, T squared_norm, const Rule& rule) {
+RANKFILL_INLINE T step_size(const T* w, const T* x, int n, T y, T error, T squared_norm, const Rule& rule) {
     const T approximate = closed_form_step(error, squared_norm, rule);
     if (approximate == 0 || !rule.nonnegative || rule.root == Root::approximate) return approximate;
     const T sign = error < 0 ? T(1) : T(-1);
@@ -119,45 +120,44 @@ inline T step_size(const T* w, const T* x, int n, T y, T error, T squared_norm, 
 }
 
 template <int Blocks, class T>
-inline void move(T* w, const T* x, T step, bool nonnegative, int blocks) {
-    const int n = Blocks ? Blocks : blocks;
-    for (int k = 0; k < n; ++k) {
-        auto moved = Lanes<T>::load(w + k * kLanes).plus_scaled(step, Lanes<T>::load(x + k * kLanes));
-        if (nonnegative) moved = moved.clipped_at_zero();
-        moved.store(w + k * kLanes);
+RANKFILL_INLINE void move(T* w, const T* x, T step, bool nonnegative, int blocks) {
+    const int n = (Blocks ? Blocks : blocks) * kLanes;
+    const Register<T> zero = {};
+    for (int at = 0; at < n; at += kWidth<T>) {
+        const Register<T> moved = load(w + at) + step * load(x + at);
+        store(w + at, nonnegative ? maximum<T>(moved, zero) : moved);
     }
 }
 
 // One whole round; returns the error e = y − w·x before it.
 template <int Blocks, class T>
-inline T update(T* w, const T* x, T y, const Rule& rule, int blocks) {
+RANKFILL_INLINE T update(T* w, const T* x, T y, T squared_norm, const Rule& rule, int blocks) {
     const T error = y - dot<Blocks>(w, x, blocks);
-    const T step = step_size(w, x, blocks * kLanes, y, error, dot<Blocks>(x, x, blocks), rule);
-    if (step != 0) move<Blocks>(w, x, step, rule.nonnegative, blocks);
+    move<Blocks>(w, x, step_size(w, x, blocks * kLanes, y, error, squared_norm, rule), rule.nonnegative, blocks);
     return error;
 }
 
-inline void count(Losses& losses, double error, double epsilon) {
-    const double magnitude = std::abs(error);
-    losses.insensitive += std::max(magnitude - epsilon, 0.0);
+RANKFILL_INLINE void count(Losses& losses, float error, const Rule& rule) {
+    const double magnitude = std::abs(static_cast<double>(error));
+    const double loss = std::max(magnitude - rule.epsilon, 0.0);
+    losses.loss += rule.slack == Slack::quadratic ? loss * loss : loss;
     losses.absolute += magnitude;
-    losses.squared += error * error;
 }
 
 // One row of a pass: its entries in the order of (seed, row), the other side fixed.
 template <int Blocks>
-Losses row_pass(const Csr& ratings, std::int64_t row, Factors<float> moving, Factors<const float> fixed,
-                const Rule& rule, std::uint64_t seed) {
+Losses row_pass(const Pass& pass, std::int64_t row) {
     Losses losses;
-    const std::int64_t begin = ratings.indptr[row];
-    const std::int64_t n = ratings.indptr[row + 1] - begin;
-    if (n == 0) return losses;
-    float* w = moving.row(row);
-    RowOrder order(seed, row, n);
+    const std::int64_t begin = pass.ratings.indptr[row];
+    const std::int64_t n = pass.ratings.indptr[row + 1] - begin;
+    float* w = pass.moving.row(row);
+    RowOrder order(pass.seed, row, n);
     for (std::int64_t k = 0; k < n; ++k, order.advance()) {
         const std::int64_t entry = begin + order.position();
-        const float* x = fixed.row(ratings.indices[entry]);
-        count(losses, update<Blocks>(w, x, ratings.values[entry], rule, fixed.stride / kLanes), rule.epsilon);
+        const std::int32_t index = pass.ratings.indices[entry];
+        const float error = update<Blocks>(w, pass.fixed.row(index), pass.ratings.values[entry],
+                                           pass.squared_norms[index], pass.rule, pass.fixed.stride / kLanes);
+        count(losses, error, pass.rule);
     }
     return losses;
 }
@@ -174,8 +174,9 @@ Losses online_rounds(std::span<const std::int32_t> users, std::span<const std::i
         float* p = user_factors.row(users[t]);
         float* q = item_factors.row(items[t]);
         std::copy_n(p, user_factors.stride, before.data());
-        count(losses, update<Blocks>(p, q, values[t], user_rule, blocks), user_rule.epsilon);
-        update<Blocks>(q, before.data(), values[t], item_rule, blocks);
+        count(losses, update<Blocks>(p, q, values[t], dot<Blocks>(q, q, blocks), user_rule, blocks), user_rule);
+        update<Blocks>(q, before.data(), values[t], dot<Blocks>(before.data(), before.data(), blocks), item_rule,
+                       blocks);
     }
     return losses;
 }

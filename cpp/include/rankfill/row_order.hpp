@@ -26,6 +26,8 @@ class RowOrder {
     }
 
     std::int64_t position() const { return position_; }
+    std::int64_t stride() const { return stride_; }
+    std::int64_t size() const { return n_; }
     void advance() {
         position_ += stride_;
         if (position_ >= n_) position_ -= n_;

@@ -19,14 +19,12 @@ inline constexpr double kBisectionTolerance = 1e-5;
 
 // Sums over the rounds of a pass, each taken before its update.
 struct Losses {
-    double insensitive = 0.0;  // Σ max(|y − ŷ| − ε, 0)
-    double absolute = 0.0;     // Σ |y − ŷ|
-    double squared = 0.0;      // Σ (y − ŷ)²
+    double loss = 0.0;      // Σ ℓ, or Σ ℓ² under quadratic slack, with ℓ = max(|y − ŷ| − ε, 0)
+    double absolute = 0.0;  // Σ |y − ŷ|
 
     Losses& operator+=(const Losses& other) {
-        insensitive += other.insensitive;
+        loss += other.loss;
         absolute += other.absolute;
-        squared += other.squared;
         return *this;
     }
 };

@@ -1,6 +1,7 @@
 // The kernels that exist once for each instruction set, and the choice among them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -10,6 +11,17 @@
 #include "rankfill/rule.hpp"
 
 namespace rankfill {
+
+// One pass over the rows of `ratings`: what moves, what stays, where each row's losses go.
+struct Pass {
+    Csr ratings;
+    Factors<float> moving;
+    Factors<const float> fixed;
+    const float* squared_norms;  // of the fixed rows
+    Rule rule;
+    std::uint64_t seed;
+    Losses* per_row;
+};
 
 struct Pairs {
     std::span<const std::int32_t> users, items;
@@ -39,8 +51,9 @@ struct KernelTable {
     std::string_view name;
     float (*update_float)(float* w, const float* x, float y, const Rule&, int blocks);
     double (*update_double)(double* w, const double* x, double y, const Rule&, int blocks);
-    void (*pass_rows)(const Csr&, std::int64_t first, std::int64_t last, Factors<float> moving,
-                      Factors<const float> fixed, const Rule&, std::uint64_t seed, Losses* per_row);
+    void (*squared_norms)(Factors<const float>, std::int64_t first, std::int64_t last, float* norms);
+    void (*pass_rows)(const Pass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*pass_rows_plainly)(const Pass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
     Losses (*online_rounds)(Pairs, std::span<const float> values, Factors<float> users, Factors<float> items,
                             const Rule& user_rule, const Rule& item_rule);
     void (*predict_pairs)(Pairs, Factors<const float> users, Factors<const float> items, const ColdStart&,

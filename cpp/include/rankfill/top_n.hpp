@@ -84,10 +84,12 @@ inline void top_n_rows(Factors<const float> users, std::int64_t first, std::int6
                 Best& kept = best[member];
                 for (std::int64_t tile = from; tile < to; ++tile) {
                     const float* q = tiles + tile * rank * kLanes;
-                    Lanes<float> sums{};
-                    for (int k = 0; k < rank; ++k) sums = sums.plus_scaled(p[k], Lanes<float>::load(q + k * kLanes));
+                    Register<float> sums[kParts<float>] = {};
+                    for (int k = 0; k < rank; ++k)
+                        for (int part = 0; part < kParts<float>; ++part)
+                            sums[part] = sums[part] + p[k] * load(q + k * kLanes + part * kWidth<float>);
                     float score[kLanes];
-                    sums.store(score);
+                    for (int part = 0; part < kParts<float>; ++part) store(score + part * kWidth<float>, sums[part]);
                     const float threshold = kept.threshold();
                     int above = 0;
                     for (int lane = 0; lane < kLanes; ++lane) above |= (score[lane] > threshold) << lane;

@@ -12,10 +12,26 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from rankfill.data.vocabulary import Vocabulary
+from rankfill.data.checks import finite_float32, whole_seconds
+from rankfill.data.vocabulary import Id, Vocabulary
 from rankfill.kernels import Rows, sort_into_rows
 
 Duplicates = Literal["error", "last", "mean", "first"]
+
+
+class DuplicatePairError(ValueError):
+    """A user rates an item twice and nothing says which rating counts; `rows` are the two input rows."""
+
+    def __init__(self, user: Id, item: Id, rows: tuple[int, int], place: str = "") -> None:
+        super().__init__(
+            f"user {user!r} rates item {item!r} twice, {place or f'at rows {rows[0]} and {rows[1]}'}; "
+            'say which to keep: duplicates="last", "first" or "mean"'
+        )
+        self.user, self.item, self.rows = user, item, rows
+
+    def at(self, place: str) -> "DuplicatePairError":
+        """The same in the words of whoever knows where the rows came from."""
+        return DuplicatePairError(self.user, self.item, self.rows, place)
 
 
 class Ratings:
@@ -86,8 +102,8 @@ class Ratings:
                 "users, items and values must have the same length, "
                 f"found {len(user_indices)}, {len(item_indices)} and {np.size(values)}"
             )
-        checked = _finite_float32(values)
-        times = None if timestamps is None else _checked_timestamps(timestamps, len(checked))
+        checked = finite_float32(values)
+        times = None if timestamps is None else whole_seconds(timestamps, len(checked))
         by_item, order = sort_into_rows(item_indices, user_indices, checked, len(items), with_order=True)
         by_user, order_within = sort_into_rows(
             by_item.indices, by_item.row_of_entry(), by_item.values, len(users), with_order=True
@@ -113,11 +129,8 @@ class Ratings:
         if not starts.all():
             if duplicates == "error":
                 again = int(np.flatnonzero(~starts)[0])
-                raise ValueError(
-                    f"user {users.ids([rows[again]])[0]!r} rates item {items.ids([by_user.indices[again]])[0]!r} twice, "
-                    f"at rows {order[again - 1]} and {order[again]}; "
-                    'say which to keep: duplicates="last", "first" or "mean"'
-                )
+                user, item = users.ids([rows[again]]).item(), items.ids([by_user.indices[again]]).item()
+                raise DuplicatePairError(user, item, (int(order[again - 1]), int(order[again])))
             first = np.flatnonzero(starts)
             last = np.append(first[1:], len(order)) - 1
             if times is not None:  # within a pair, order by time; ties keep the order given
@@ -137,7 +150,7 @@ class Ratings:
         return cls(users, items, by_user, arrival=None if in_order else _inverse(order))
 
     @classmethod
-    def from_sparse(cls, matrix: Any) -> "Ratings":
+    def from_sparse(cls, matrix: Any, duplicates: Duplicates = "error") -> "Ratings":
         """From a SciPy sparse matrix, users by items; stored zeros are observations, absent entries unknown."""
         coordinates = scipy.sparse.coo_array(matrix)
         rows, columns = coordinates.coords
@@ -147,6 +160,7 @@ class Ratings:
             np.ascontiguousarray(rows, dtype=np.int32),
             np.ascontiguousarray(columns, dtype=np.int32),
             coordinates.data,
+            duplicates=duplicates,
         )
 
     @classmethod
@@ -182,8 +196,8 @@ class Ratings:
 
         table = nw.from_native(frame, eager_only=True)
         chosen = match_columns(table.columns, columns)
-        arrays = [table[name].to_numpy() for name in chosen]
-        return cls.from_arrays(*arrays, duplicates=duplicates)
+        users, items, values, *times = (table[name].to_numpy() for name in chosen)
+        return cls.from_arrays(users, items, values, times[0] if times else None, duplicates)
 
     @property
     def n_users(self) -> int:
@@ -207,6 +221,7 @@ class Ratings:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ratings):
             return NotImplemented
+        mine, theirs = self.by_user, other.by_user
         same_times = (self.timestamps is None) == (other.timestamps is None) and (
             self.timestamps is None or np.array_equal(self.timestamps, other.timestamps)  # type: ignore[arg-type]
         )
@@ -214,7 +229,9 @@ class Ratings:
             same_times
             and self.users == other.users
             and self.items == other.items
-            and all(map(np.array_equal, self.by_user, other.by_user))
+            and np.array_equal(mine.indptr, theirs.indptr)
+            and np.array_equal(mine.indices, theirs.indices)
+            and np.array_equal(mine.values, theirs.values)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -254,6 +271,11 @@ class Ratings:
 
     def select(self, keep: NDArray[np.bool_]) -> "Ratings":
         """The ratings at which `keep` is true, with the same vocabularies, so that row numbers stay."""
+        if keep.dtype != np.bool_ or keep.shape != (len(self),):
+            raise ValueError(
+                f"select needs one bool a rating ({len(self)}), found {keep.dtype} of shape {keep.shape}; "
+                "make one from positions: keep = np.zeros(len(ratings), dtype=bool); keep[positions] = True"
+            )
         indptr = np.concatenate([[0], np.cumsum(keep)])[self.by_user.indptr]
         by_user = Rows(indptr, self.item_indices[keep], self.values[keep])
         times = None if self.timestamps is None else self.timestamps[keep]
@@ -265,8 +287,10 @@ class Ratings:
 
     def with_values(self, transform: Callable[[NDArray[np.float32]], ArrayLike]) -> "Ratings":
         """The same pairs with other values."""
-        rows = self.by_user._replace(values=_finite_float32(transform(self.values)))
-        return Ratings(self.users, self.items, rows, self.timestamps, self._arrival)
+        values = finite_float32(transform(self.values))
+        if len(values) != len(self):
+            raise ValueError(f"transform must return one value a rating ({len(self)}), found {len(values)}")
+        return Ratings(self.users, self.items, self.by_user._replace(values=values), self.timestamps, self._arrival)
 
     def shifted(self, offset: float | None = None) -> "Ratings":
         """Every rating plus `offset`; by default what brings the smallest to zero, for non-negative models."""
@@ -276,34 +300,6 @@ class Ratings:
     def to_scipy(self) -> scipy.sparse.csr_array:
         """A SciPy CSR array of users by items; observed zeros are stored."""
         return scipy.sparse.csr_array((self.values, self.item_indices, self.by_user.indptr), shape=self.shape)
-
-
-def _finite_float32(values: ArrayLike) -> NDArray[np.float32]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iufb":
-        raise TypeError(f"ratings must be numbers, found dtype {array.dtype}")
-    with np.errstate(over="ignore"):
-        converted = np.array(array, dtype=np.float32).reshape(-1)
-    finite = np.isfinite(converted)
-    if not finite.all():
-        bad = int(np.flatnonzero(~finite)[0])
-        raise ValueError(
-            f"ratings must be finite numbers, found {array.reshape(-1)[bad]} at row {bad}; "
-            "drop the row, or leave the entry out if it is unknown"
-        )
-    return converted
-
-
-def _checked_timestamps(timestamps: ArrayLike, n: int) -> NDArray[np.int64]:
-    array = np.asarray(timestamps)
-    if array.dtype.kind == "M":
-        array = array.astype("datetime64[s]")
-    if array.shape != (n,):
-        raise ValueError(f"timestamps must have one value a rating ({n}), found shape {array.shape}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(f"timestamps must be whole numbers, found {array[bad]} at row {bad}")
-    return array.astype(np.int64)
 
 
 def _inverse(order: NDArray[np.int64]) -> NDArray[np.integer]:

@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-_DTYPES = {
-    **{"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32},
-    **{"U32": np.uint32, "U8": np.uint8, "BOOL": np.bool_},
-}
+_DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 
 
 def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:

@@ -73,9 +73,11 @@ class Vocabulary:
         return iter(self.ids().tolist())
 
     def __contains__(self, identity: object) -> bool:
-        if isinstance(identity, str) != self.of_strings or not isinstance(identity, str | int | np.integer):
+        if isinstance(identity, str):
+            return self.of_strings and bool(self.index([identity])[0] >= 0)
+        if not isinstance(identity, int | np.integer) or self.of_strings or not -(2**63) <= identity < 2**63:
             return False
-        return bool(self.index([identity])[0] >= 0)
+        return bool(self.index([int(identity)])[0] >= 0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary) or self.of_strings != other.of_strings:
@@ -90,11 +92,15 @@ class Vocabulary:
 
     def index(self, ids: ArrayLike) -> NDArray[np.int32]:
         """The row number of each id, −1 for one that is not known."""
-        return self._keys.find(self._compatible(ids))
+        keys = as_keys(ids)
+        return self._keys.find(self._compatible(keys)) if len(self) else np.full(_count(keys), -1, dtype=np.int32)
 
     def add(self, ids: ArrayLike) -> NDArray[np.int32]:
-        """The row number of each id; unknown ids are appended."""
-        return self._keys.add(self._compatible(ids))
+        """The row number of each id; unknown ids are appended. The first ones decide between numbers and strings."""
+        keys = as_keys(ids)
+        if len(self) == 0 and _count(keys):
+            self._keys = HashedKeys(select(keys, np.empty(0, dtype=np.int64)))
+        return self._keys.add(self._compatible(keys))
 
     def ids(self, indices: ArrayLike | None = None) -> NDArray[Any]:
         """The ids of the given row numbers, of all without an argument: int64, or an object array of str."""
@@ -104,10 +110,9 @@ class Vocabulary:
     def copy(self) -> "Vocabulary":
         return Vocabulary.from_keys(self.keys)
 
-    def _compatible(self, ids: ArrayLike) -> Arrays:
-        if len(self) == 0 or np.size(ids) == 0:
-            return encode([]) if self.of_strings else (np.asarray(ids, dtype=np.int64).ravel(),)
-        keys = as_keys(ids)
+    def _compatible(self, keys: Arrays) -> Arrays:
+        if _count(keys) == 0:
+            return select(self.keys, np.empty(0, dtype=np.int64))
         if (len(keys) == 2) != self.of_strings:
             known, given = ("strings", "numbers") if self.of_strings else ("numbers", "strings")
             raise TypeError(f"the ids known here are {known}, found {given} such as {_show(keys, 0)}; convert them")
@@ -119,23 +124,43 @@ def as_keys(ids: ArrayLike) -> Arrays:
     array = ids if isinstance(ids, np.ndarray) else np.asarray(ids, dtype=object if _any_string(ids) else None)
     if array.ndim != 1:
         raise ValueError(f"ids must come as a flat sequence, found {array.ndim} dimensions")
-    if array.dtype.kind in "iub":
-        return (np.ascontiguousarray(array, dtype=np.int64),)
-    if array.dtype.kind == "f":
-        whole = np.isfinite(array) & (array == np.round(array))
-        if not whole.all():
-            bad = int(np.flatnonzero(~whole)[0])
-            raise ValueError(f"ids must be whole numbers or strings, found {array[bad]} at row {bad}")
-        return (array.astype(np.int64),)
-    if array.dtype.kind == "O" and len(array) and isinstance(array[0], int | np.integer):
-        return as_keys(np.array(array.tolist()))
-    if array.dtype.kind not in "OUT":
+    kind = array.dtype.kind
+    if kind in "UT":
+        return encode(array.tolist())
+    if kind == "O":
+        return _keys_of_objects(array.tolist())
+    if kind not in "iubf":
         raise TypeError(f"ids must be whole numbers or strings, found dtype {array.dtype}")
-    strings = array.tolist()
-    for row, identity in enumerate(strings):
-        if not isinstance(identity, str):
+    if kind in "uf":
+        _check_whole(array)
+    return (np.ascontiguousarray(array, dtype=np.int64),)
+
+
+def _keys_of_objects(ids: list[Any]) -> Arrays:
+    of_strings = not ids or isinstance(ids[0], str)
+    for row, identity in enumerate(ids):
+        if isinstance(identity, str) != of_strings or not isinstance(identity, str | int | float | np.number):
             raise TypeError(f"ids must be all strings or all whole numbers, found {identity!r} at row {row}")
-    return encode(strings)
+    if of_strings:
+        return encode(ids)
+    numbers = np.array(ids)
+    if numbers.dtype.kind == "O":
+        row = next(row for row, identity in enumerate(ids) if not -(2**63) <= identity < 2**63)
+        raise ValueError(f"ids must fit 64 bits, found {ids[row]} at row {row}; use strings")
+    return as_keys(numbers)
+
+
+def _check_whole(array: NDArray[Any]) -> None:
+    whole = array < 2.0**63
+    if array.dtype.kind == "f":
+        whole &= (array >= -(2.0**63)) & (array == np.round(array))
+    if not whole.all():
+        bad = int(np.argmin(whole))
+        raise ValueError(f"ids must be whole numbers of 64 bits or strings, found {array[bad]} at row {bad}")
+
+
+def _count(keys: Arrays) -> int:
+    return len(keys[-1]) - (len(keys) == 2)
 
 
 def _any_string(ids: ArrayLike) -> bool:

@@ -1,5 +1,6 @@
 """Keys to indices and back for tens of millions of integer or string keys."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ class HashedKeys:
 
     def _insert(self, first: int) -> None:
         insert = _native.insert_strings if self.of_strings else _native.insert_integers
-        insert(self._slots, *self.arrays, first)
+        insert(self._slots, *self.arrays, first=first)
 
 
 def encode(strings: Sequence[str]) -> Arrays:
@@ -76,7 +77,7 @@ def decode(arrays: Arrays) -> NDArray[np.object_]:
     """The strings as Python objects."""
     data, offsets = arrays[0].tobytes(), arrays[1].tolist()
     strings = np.empty(len(offsets) - 1, dtype=object)
-    strings[:] = [data[a:b].decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    strings[:] = [data[a:b].decode() for a, b in itertools.pairwise(offsets)]
     return strings
 
 

@@ -1,5 +1,8 @@
 """NumPy twins of the compiled kernels: the same signatures, the same results to the bit, slow and readable."""
 
+import itertools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +20,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _WORD = 0xFFFFFFFFFFFFFFFF
 
 
-def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> np.floating:
+def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     """Block by block into sixteen partial sums, then folded 16 → 8 → 4 → 2 → 1."""
     products = (a * b).reshape(-1, LANES)
     sums = products[0]
@@ -26,11 +29,10 @@ def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> np.floating:
     while len(sums) > 1:
         half = len(sums) // 2
         sums = sums[:half] + sums[half:]
-    total: np.floating = sums[0]
-    return total
+    return sums[0]
 
 
-def exact_root(w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float) -> np.floating:
+def exact_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
     """Newton's method from θ = 0 on f(θ) = max(w − θa, 0)·a − b − θ·softness; infinity where there is no root."""
     real = w.dtype.type
     theta = real(0)
@@ -46,9 +48,7 @@ def exact_root(w: NDArray[np.floating], a: NDArray[np.floating], b: float, softn
     return theta
 
 
-def bisection_root(
-    w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float, scale: float
-) -> np.floating:
+def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scale: Any) -> Any:
     """Halves [0, last breakpoint], doubled as needed, until |f| ≤ tolerance · max(scale, 1)."""
     real = w.dtype.type
     tolerance = real(BISECTION_TOLERANCE) * max(real(scale), real(1))
@@ -73,20 +73,17 @@ def bisection_root(
     return theta
 
 
-def root_function(
-    theta: float, w: NDArray[np.floating], a: NDArray[np.floating], b: float, softness: float
-) -> np.floating:
+def root_function(theta: Any, w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
     real = w.dtype.type
     total = _running_sum(real(0), np.maximum(w - real(theta) * a, real(0)) * a)
     return total - real(b) - real(theta) * real(softness)
 
 
-def _running_sum(start: np.floating, terms: NDArray[np.floating]) -> np.floating:
-    total: np.floating = np.cumsum(np.concatenate([[start], terms]), dtype=terms.dtype)[-1]
-    return total
+def _running_sum(start: Any, terms: NDArray[Any]) -> Any:
+    return np.cumsum(np.concatenate([[start], terms]), dtype=terms.dtype)[-1]
 
 
-def step_size(w: NDArray[np.floating], x: NDArray[np.floating], y: float, error: float, rule: Rule) -> np.floating:
+def step_size(w: NDArray[Any], x: NDArray[Any], y: Any, error: Any, rule: Rule) -> Any:
     """The s of w ← w + s·x: eq. 10, 13 or 14 of the paper, or the root of the general f."""
     real = w.dtype.type
     squared_norm, loss = dot(x, x), abs(error) - real(rule.epsilon)
@@ -103,13 +100,13 @@ def step_size(w: NDArray[np.floating], x: NDArray[np.floating], y: float, error:
 
 
 def _root_step(
-    w: NDArray[np.floating],
-    a: NDArray[np.floating],
-    b: np.floating,
-    softness: np.floating,
-    magnitude: np.floating,
+    w: NDArray[Any],
+    a: NDArray[Any],
+    b: Any,
+    softness: Any,
+    magnitude: Any,
     rule: Rule,
-) -> np.floating:
+) -> Any:
     real = w.dtype.type
     cap = real(rule.C)
     if rule.slack == "linear" and root_function(cap, w, a, b, softness) >= 0:
@@ -123,15 +120,14 @@ def _root_step(
     return theta if np.isfinite(theta) else real(0)
 
 
-def update(w: NDArray[np.floating], x: NDArray[np.floating], y: float, rule: Rule) -> np.floating:
+def update(w: NDArray[Any], x: NDArray[Any], y: Any, rule: Rule) -> Any:
     """One round on padded rows, in place; returns the error y − w·x before it."""
     real = w.dtype.type
     error = real(y) - dot(w, x)
     step = step_size(w, x, y, error, rule)
-    if step != 0:
-        w += step * x
-        if rule.nonnegative:
-            np.maximum(w, real(0), out=w)
+    w += step * x
+    if rule.nonnegative:
+        np.maximum(w, real(0), out=w)
     return error
 
 
@@ -153,11 +149,11 @@ def _mix(z: int) -> int:
 def passive_aggressive_pass(
     rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int
 ) -> Losses:
-    total = np.zeros(3)
+    total = np.zeros(2)
     for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr)):
         entries = begin + row_order(seed, row, int(end - begin)) if end > begin else []
         errors = [update(moving[row], fixed[rows.indices[k]], rows.values[k], rule) for k in entries]
-        total += _losses(errors, rule.epsilon)
+        total += _losses(errors, rule)
     return Losses(*total)
 
 
@@ -175,12 +171,13 @@ def passive_aggressive_online(
         before = user_factors[user].copy()
         errors.append(update(user_factors[user], item_factors[item], value, user_rule))
         update(item_factors[item], before, value, item_rule)
-    return Losses(*_losses(errors, user_rule.epsilon))
+    return Losses(*_losses(errors, user_rule))
 
 
-def _losses(errors: list[np.floating], epsilon: float) -> NDArray[np.float64]:
+def _losses(errors: list[Any], rule: Rule) -> NDArray[np.float64]:
     magnitudes = np.abs(np.array(errors, dtype=np.float64))
-    terms = (np.maximum(magnitudes - epsilon, 0), magnitudes, magnitudes**2)
+    losses = np.maximum(magnitudes - rule.epsilon, 0)
+    terms = (losses**2 if rule.slack == "quadratic" else losses, magnitudes)
     return np.array([sum(each.tolist(), 0.0) for each in terms])
 
 

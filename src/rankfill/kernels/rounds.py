@@ -41,11 +41,13 @@ class Rule:
 
 
 class Losses(NamedTuple):
-    """Sums over the rounds of a pass, each taken before its update."""
+    """Sums over the rounds of a pass, each taken before its update.
 
-    insensitive: float
+    `loss` is Σ ℓ, or Σ ℓ² under quadratic slack, with ℓ = max(|y − ŷ| − ε, 0); `absolute` is Σ |y − ŷ|.
+    """
+
+    loss: float
     absolute: float
-    squared: float
 
 
 def passive_aggressive_update(
@@ -83,8 +85,11 @@ def passive_aggressive_pass(
     rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int
 ) -> Losses:
     """Moves every row once through its entries, in an order drawn from (seed, row), the other side fixed."""
-    sums = _native.passive_aggressive_pass(*rows, moving, fixed, rule.native(), seed, get_threads(), instruction_set())
-    return Losses(*sums)
+    return Losses(
+        *_native.passive_aggressive_pass(
+            *rows, moving, fixed, rule.native(), seed, plainly=False, threads=get_threads(), isa=instruction_set()
+        )
+    )
 
 
 def passive_aggressive_online(

@@ -42,5 +42,5 @@ def sort_into_rows(
     with_order: bool = False,
 ) -> tuple[Rows, NDArray[np.int64]]:
     """Stable counting sort by key. The second result says where each entry came from (empty unless asked for)."""
-    *rows, order = _native.counting_sort(keys, indices, values, n_keys, with_order, get_threads())
-    return Rows(*rows), order
+    sorted_rows = _native.counting_sort(keys, indices, values, n_keys, with_order, get_threads())
+    return Rows(*sorted_rows[:3]), sorted_rows[3]

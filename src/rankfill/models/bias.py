@@ -7,13 +7,13 @@ effects="both"   r̂_ui = b̃_i + d̃_u,          d̃_u = Σ_i (r_ui − b̃_i) 
 """
 
 from collections.abc import Iterable
-from typing import Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import padded_copy
+from rankfill.kernels import padded, padded_copy
 from rankfill.models.factors import FactorModel
 from rankfill.models.training import Callback, EpochReport
 
@@ -30,6 +30,8 @@ class Bias(FactorModel):
     >>> Bias(effects="items", shrinkage=0).fit(ratings).predict("bob", ["tea", "milk"])
     array([4.5, 2. ], dtype=float32)
     """
+
+    readable_factors: ClassVar[bool] = False
 
     def __init__(self, *, effects: Effects = "both", shrinkage: float = 5.0, clip: bool = True) -> None:
         self.effects = effects
@@ -75,7 +77,9 @@ class Bias(FactorModel):
         """Σ values / (α + count) of each group; 0 for an empty one."""
         sums = np.bincount(groups, weights=values, minlength=n_groups)
         counts = np.bincount(groups, minlength=n_groups)
-        return np.divide(sums, self.shrinkage + counts, out=np.zeros(n_groups), where=counts > 0)
+        means = np.zeros(n_groups)
+        np.divide(sums, self.shrinkage + counts, out=means, where=counts > 0)
+        return means
 
     def _default_user(self) -> NDArray[np.float32]:
         return _row(1.0, 0.0)
@@ -85,4 +89,6 @@ class Bias(FactorModel):
 
 
 def _row(first: float, second: float) -> NDArray[np.float32]:
-    return padded_copy(np.array([[first, second]]))[0]
+    row = padded(1, 2).ravel()
+    row[:2] = first, second
+    return row

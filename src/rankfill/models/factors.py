@@ -1,6 +1,6 @@
 """Models whose prediction is a product of factors, p_u·q_i."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from rankfill.models.base import Model
 class FactorModel(Model):
     """Prediction p_u·q_i. Cold start: an unknown user is the mean of the users learned, an unknown item the mean
     of the items learned, and for a pair of both the answer is the mean rating."""
+
+    readable_factors: ClassVar[bool] = True
+    """Whether a factor can be read as a topic."""
 
     _users: Growing
     _items: Growing
@@ -107,4 +110,5 @@ def _mean_row(factors: NDArray[np.float32], counts: NDArray[np.int64]) -> NDArra
     learned = counts > 0
     if not learned.any():
         return np.zeros(factors.shape[1], dtype=np.float32)
-    return factors.mean(axis=0, where=learned[:, None], dtype=np.float64).astype(np.float32)
+    mean: NDArray[np.float32] = factors.mean(axis=0, where=learned[:, None], dtype=np.float64).astype(np.float32)
+    return mean

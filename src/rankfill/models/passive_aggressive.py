@@ -8,8 +8,8 @@ One round looks at one rating r and moves one row w against a fixed row x by
 
 with w' ≥ 0 on the sides that `nonnegative` names. A pass takes every rating twice: all rows of P against a
 fixed Q, then all rows of Q against a fixed P. P starts at 0, Q uniform on [0, 1).
-The objective in `history_` is Σ max(|r − p_u·q_i| − ε, 0) over the Q half of the pass, each term taken before
-its update; `train` is the mean absolute error over the same rounds. Both come at no cost.
+The objective in `history_` is Σ ℓ (Σ ℓ² under quadratic slack), ℓ = max(|r − p_u·q_i| − ε, 0), over the Q half of
+the pass, each term taken before its update; `train` is the mean absolute error over the same rounds.
 """
 
 from collections.abc import Iterable
@@ -131,7 +131,7 @@ class PassiveAggressive(FactorModel):
         with Training(self, validation, callbacks) as training:
             for epoch in training.epochs():
                 losses = self._alternate(ratings, epoch)
-                training.report(losses.insensitive, losses.absolute / len(ratings))
+                training.report(losses.loss, losses.absolute / len(ratings))
 
     def _alternate(self, ratings: Ratings, epoch: int) -> Losses:
         users, items, seed = self._users.array, self._items.array, self._order_seed(epoch)

@@ -1,0 +1,50 @@
+"""A learning curve in the terminal: a row a pass, with a bar for the eye, beside the bias model."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from rankfill.models import EpochReport
+
+MOST_ROWS = 12
+_BAR = 24
+
+
+def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -> Table:
+    """`baseline` is the bias model's error on the same validation ratings, in the same measure."""
+    watched = [_watched(report) for report in history]
+    best = watched.index(min(watched))
+    span = [*watched, *([] if baseline is None else [baseline])]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("pass", "train", "validation", "seconds"):
+        table.add_column(name, justify="right")
+    table.add_column(f"{history[0].measure}, shorter is better", style="cyan", no_wrap=True)
+    for row in _shown_rows(len(history), best):
+        report = history[row]
+        table.add_row(
+            str(report.epoch),
+            f"{report.train:.4f}",
+            "" if report.validation is None else f"{report.validation:.4f}",
+            f"{report.seconds:.2f}",
+            _bar(watched[row], span) + (" best" if row == best and len(history) > 1 else ""),
+        )
+    if baseline is not None:
+        table.add_row("bias", "", f"{baseline:.4f}", "", _bar(baseline, span), style="dim")
+    return table
+
+
+def _watched(report: EpochReport) -> float:
+    return report.train if report.validation is None else report.validation
+
+
+def _shown_rows(n: int, best: int) -> list[int]:
+    """All passes, or of many an even choice with the first, the best and the last."""
+    if n <= MOST_ROWS:
+        return list(range(n))
+    step = (n - 1) / (MOST_ROWS - 2)
+    return sorted({round(step * k) for k in range(MOST_ROWS - 1)} | {best})
+
+
+def _bar(value: float, span: Sequence[float]) -> str:
+    low, high = min(span), max(span)
+    return "━" * (1 + round((_BAR - 1) * (value - low) / (high - low) if high > low else 0))

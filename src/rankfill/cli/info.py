@@ -1,0 +1,70 @@
+"""rankfill info: what is in a model file."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from rankfill.cli.parameters import option_name, shown
+from rankfill.cli.shared import Json, ModelFile, console, read_model, without_nan
+from rankfill.models import MODELS, Model
+
+
+def info(model: ModelFile, as_json: Json = False) -> None:
+    """Says what is in a model file.
+
+    \b
+    rankfill info m.rankfill
+    rankfill info m.rankfill --json
+    """
+    facts = _facts(read_model(model), model)
+    if as_json:
+        print(json.dumps(without_nan(facts), indent=2))
+    else:
+        console().print(_table(facts))
+
+
+def _facts(model: Model, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "model": next(name for name, cls in MODELS.items() if cls is type(model)),
+        "parameters": model.get_params(deep=False),
+        "users": len(model.users_),
+        "items": len(model.items_),
+        "ratings": int(model._user_counts.array.sum()),
+        "mean": model.mean_,
+        "range": list(model.range_),
+        "rank": getattr(model, "rank_", None),
+        "history": [asdict(report) for report in model.history_],
+    }
+
+
+def _table(facts: dict[str, Any]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    parameters = " ".join(f"{option_name(name)} {shown(value)}" for name, value in facts["parameters"].items())
+    low, high = facts["range"]
+    rows = {
+        "file": f"{facts['file']}, {facts['bytes'] / 1e6:,.1f} MB",
+        "model": facts["model"],
+        "parameters": parameters,
+        "learned from": f"{facts['ratings']:,} ratings by {facts['users']:,} users of {facts['items']:,} items",
+        "ratings": f"mean {facts['mean']:.4g}, from {low:g} to {high:g}",
+        "rank": facts["rank"] or "none",
+        "last pass": _last(facts["history"]),
+    }
+    for name, value in rows.items():
+        table.add_row(name, str(value))
+    return table
+
+
+def _last(history: list[dict[str, Any]]) -> str:
+    if not history:
+        return "none: learned from a stream"
+    last = history[-1]
+    validation = "" if last["validation"] is None else f", validation {last['measure']} {last['validation']:.4f}"
+    return f"{last['epoch']}, after {last['seconds']:.2f} s: train {last['measure']} {last['train']:.4f}{validation}"

@@ -1,0 +1,55 @@
+"""rankfill predict: pairs in, the same pairs with predicted ratings out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankfill.cli.output import TableWriter, check_table_output, print_csv
+from rankfill.cli.shared import ModelFile, Threads, console, ids_as_known, note, parse_columns, read_model, use_threads
+from rankfill.data import read_pairs
+
+
+def predict(
+    model: ModelFile,
+    pairs: Annotated[
+        Path, typer.Argument(metavar="PAIRS", help="A user and an item a line; other columns may follow.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file; stdout without, or -."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="NAMES", help="The columns of user and item: customer,product.")
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Predicts the ratings of given pairs of user and item.
+
+    Writes user, item and prediction in the order of the pairs. An unknown user is taken for the mean user, an unknown
+    item for the mean item, a pair of both gets the mean rating.
+
+    \b
+    rankfill predict m.rankfill pairs.csv
+    rankfill predict m.rankfill pairs.csv -o predictions.parquet
+    """
+    target = None if output is None or str(output) == "-" else check_table_output(output)
+    use_threads(threads)
+    fitted = read_model(model)
+    users, items = read_pairs(pairs, columns=parse_columns(columns))
+    users, items = ids_as_known(users, fitted.users_), ids_as_known(items, fitted.items_)
+    table = {"user": users, "item": items, "prediction": fitted.predict(users, items)}
+    if target is None:
+        print_csv(table)
+    else:
+        with TableWriter(target) as writer:
+            writer.add(table)
+        console().print(f"Wrote {len(users):,} predictions to {target}.")
+    _tell_unknown(int((fitted.users_.index(users) < 0).sum()), int((fitted.items_.index(items) < 0).sum()), len(users))
+
+
+def _tell_unknown(users: int, items: int, total: int) -> None:
+    if users or items:
+        note(
+            f"of {total:,} pairs, {users:,} have an unknown user and {items:,} an unknown item: means stand in for them"
+        )

@@ -1,0 +1,243 @@
+"""Pictures of how a model learned and of what it found. They are plain `Figure`s: no window, no global state."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from rankfill.models import EpochReport, Model
+
+History = Sequence[EpochReport]
+PathLike = str | os.PathLike[str]
+
+INK, MUTED, FAINT = "#22252b", "#6f7681", "#e4e7eb"
+COLOURS = ("#1f5f9e", "#c4622d", "#3b8a5a", "#8a5a9e", "#a3832b", "#4a8f9c")
+BAR, BAR_BELOW_ZERO = "#cfdff0", "#f3d9cb"
+DPI = 150
+PANEL_WIDTHS = {1: 5.0, 2: 4.0, 3: 10 / 3}
+"""Inches, by the number of columns; three make 1500 pixels."""
+
+
+class TopicLike(Protocol):
+    """What is drawn of a topic; `rankfill.topics` gives such."""
+
+    @property
+    def factor(self) -> int: ...
+    @property
+    def titles(self) -> Sequence[str]: ...
+    @property
+    def weights(self) -> Sequence[float]: ...
+    @property
+    def share(self) -> float: ...
+
+
+def learning_curve(
+    histories: Model | History | Sequence[Model] | Mapping[str, Model | History],
+    path: PathLike | None = None,
+    baseline: float | Mapping[str, float] | None = None,
+) -> Figure:
+    """Training and validation error, pass by pass, of one model or several; saved as a picture when given a path.
+
+    Takes a fitted model, its `history_`, a list of models, or a mapping from names to either. A dot marks the pass
+    with the lowest validation error. With one model the upper axis tells the time spent learning. `baseline` is an
+    error to beat, drawn as a dashed line: a number, or a mapping such as {"bias": 0.94} for other labels.
+
+    >>> reports = [EpochReport(1, 0.1, 9.0, 1.2, 1.3), EpochReport(2, 0.2, 8.0, 0.9, 1.1)]
+    >>> figure = learning_curve(reports, baseline={"bias": 1.0})
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['validation 1.1000', 'training 0.9000', 'bias 1.0000']
+    """
+    curves = _named(histories)
+    figure = Figure(figsize=(7.5, 4.2), dpi=DPI, facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    ends: list[tuple[float, str, str]] = []
+    for number, (name, history) in enumerate(curves.items()):
+        ends += _draw_history(axes, history, COLOURS[number % len(COLOURS)], name if len(curves) > 1 else "")
+    levels = baseline if isinstance(baseline, Mapping) else {} if baseline is None else {"baseline": baseline}
+    for name, level in levels.items():
+        axes.axhline(level, color=MUTED, linewidth=1, linestyle=(0, (5, 4)), zorder=1)
+        ends.append((level, f"{name} {level:.4f}", MUTED))
+    _dress(axes, curves)
+    _label_ends(axes, ends)
+    if len(curves) == 1:
+        _time_axis(axes, next(iter(curves.values())))
+    return _saved(figure, path)
+
+
+def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Figure:
+    """A panel a topic, a bar an item, all on one scale; saved as a picture when given a path.
+
+    The share of the mean prediction that the topic carries stands in the heading. Negative weights point the
+    same way in another colour.
+    """
+    if len(topics) == 0:
+        raise ValueError("there are no topics to draw; give at least one")
+    n_columns = 2 if len(topics) in (2, 4) else min(len(topics), 3)
+    n_rows = -(-len(topics) // n_columns)
+    n_bars = max(1, *(len(topic.titles) for topic in topics))
+    width = PANEL_WIDTHS[n_columns]
+    figure = Figure(
+        figsize=(n_columns * width, n_rows * (0.5 + 0.2 * n_bars)), dpi=DPI, facecolor="white", layout="constrained"
+    )
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
+    longest = max((abs(weight) for topic in topics for weight in topic.weights), default=0.0) or 1.0
+    for number, topic in enumerate(topics):
+        axes = figure.add_subplot(n_rows, n_columns, number + 1)
+        _draw_topic(axes, topic, n_bars, longest, max_characters=int(14 * width) - 5)
+        share = f"{100 * topic.share:.1f} %" + (" of the mean prediction" if number == 0 else "")
+        axes.set_title(share, loc="right", fontsize=8.5, color=MUTED, pad=4)
+    return _saved(figure, path)
+
+
+def _named(histories: Any) -> dict[str, History]:
+    """Each history under its name; models of the same kind are told apart by a number."""
+    if isinstance(histories, Mapping):
+        named = dict(histories)
+    elif isinstance(histories, Model):
+        named = {type(histories).__name__: histories}
+    elif len(histories) and isinstance(histories[0], Model):
+        kinds = [type(model).__name__ for model in histories]
+        named = {
+            kind if kinds.count(kind) == 1 else f"{kind} {1 + kinds[:number].count(kind)}": model
+            for number, (kind, model) in enumerate(zip(kinds, histories, strict=True))
+        }
+    else:
+        named = {"history": histories}
+    curves: dict[str, History] = {}
+    for name, source in named.items():
+        if isinstance(source, Model):
+            source._check_fitted()
+        curves[name] = source.history_ if isinstance(source, Model) else source
+        if len(curves[name]) == 0:
+            raise ValueError(f"{name} has no passes to draw; fit the model first")
+    if not curves:
+        raise ValueError("there is nothing to draw; give at least one fitted model")
+    measures = {report.measure for history in curves.values() for report in history}
+    if len(measures) > 1:
+        raise ValueError(f"one picture shows one measure, found {' and '.join(sorted(measures))}; draw them apart")
+    return curves
+
+
+def _draw_history(axes: Axes, history: History, colour: str, name: str) -> list[tuple[float, str, str]]:
+    """Draws both errors and returns the labels for the ends of the lines: height, words, colour."""
+    passes = np.array([report.epoch for report in history])
+    training = np.array([report.train for report in history])
+    validation = np.array([np.nan if report.validation is None else report.validation for report in history])
+    dots = {"marker": "o", "markersize": 3} if len(history) <= 15 else {}
+    ends = []
+    measured = np.flatnonzero(np.isfinite(validation))
+    if len(measured):
+        axes.plot(passes, validation, color=colour, linewidth=1.8, zorder=4, **dots)
+        best = measured[np.argmin(validation[measured])]
+        axes.plot(passes[best], validation[best], "o", color=colour, markersize=6, zorder=5)
+        last = float(validation[measured[-1]])
+        lowest = f"{validation[best]:.4f} at pass {passes[best]}"
+        if name:
+            ends.append((last, f"{name}: {lowest}", colour))
+        else:
+            ends.append((last, f"validation {last:.4f}" + (f"\nbest {lowest}" if validation[best] < last else ""), colour))
+    axes.plot(passes, training, color=colour, linewidth=1.2, alpha=0.5, zorder=3, **dots)
+    if not name:
+        ends.append((float(training[-1]), f"training {training[-1]:.4f}", MUTED))
+    elif not len(measured):
+        ends.append((float(training[-1]), f"{name}: {training[-1]:.4f} in training", colour))
+    return ends
+
+
+def _dress(axes: Axes, curves: Mapping[str, History]) -> None:
+    """Axes with little ink: passes below, the name of the measure over faint lines."""
+    last = max(history[-1].epoch for history in curves.values())
+    margin = 0.02 * (last - 1) or 0.5
+    axes.set_xlim(1 - margin, last + margin)
+    round_passes = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(1, last)
+    axes.set_xticks([1, *(tick for tick in round_passes if 1 < tick <= last)])
+    axes.set_xlabel("pass", fontsize=9, color=MUTED)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.margins(y=0.08)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(MUTED)
+    measure = next(iter(curves.values()))[0].measure
+    axes.set_title(measure.upper(), loc="left", fontsize=10, color=INK, fontweight="bold", y=1, pad=22)
+    if len(curves) > 1 and any(report.validation is not None for history in curves.values() for report in history):
+        axes.set_title("bold: validation, thin: training", loc="right", fontsize=8.5, color=MUTED, y=1, pad=22)
+
+
+def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+    """Words to the right of each line, moved apart where they would overlap."""
+    low, high = axes.get_ylim()
+    wanted = np.array([(level - low) / (high - low) for level, _, _ in ends])
+    needed = np.array([0.055 * (1 + words.count("\n")) for _, words, _ in ends])
+    for (_, words, colour), height in zip(ends, _apart(wanted, needed), strict=True):
+        place = {"xy": (1, height), "xycoords": "axes fraction", "xytext": (7, 0), "textcoords": "offset points"}
+        style = {"color": colour, "fontsize": 8.5, "va": "center", "linespacing": 1.35, "parse_math": False}
+        axes.annotate(words, **place, **style, annotation_clip=False)
+
+
+def _apart(wanted: NDArray[np.float64], needed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Heights near the wanted ones, from 0 up, in which labels of the needed sizes do not overlap."""
+    placed = np.maximum(wanted, needed / 2)
+    order = np.argsort(wanted, kind="stable")
+    gaps = (needed[order][:-1] + needed[order][1:]) / 2
+    for _ in range(100):
+        for below, above, gap in zip(order[:-1], order[1:], gaps, strict=True):
+            overlap = max(0.0, gap - (placed[above] - placed[below]))
+            down = min(overlap / 2, placed[below] - needed[below] / 2)
+            placed[below] -= down
+            placed[above] += overlap - down
+    return placed
+
+
+def _time_axis(axes: Axes, history: History) -> None:
+    """The time spent learning, at the passes that were reached by then."""
+    seconds = np.array([report.seconds for report in history])
+    if len(history) < 2 or not seconds[-1] > seconds[0]:
+        return
+    units = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3))
+    unit, length = next((each for each in units if seconds[-1] >= 2 * each[1]), units[-1])
+    ticks = MaxNLocator(nbins=6, steps=[1, 2, 5, 10]).tick_values(seconds[0] / length, seconds[-1] / length)
+    ticks = ticks[(ticks * length >= seconds[0]) & (ticks * length <= seconds[-1])]
+    places = np.interp(ticks * length, seconds, [report.epoch for report in history])
+    above = axes.secondary_xaxis("top")
+    above.set_xticks(places, [f"{tick:g} {unit}" for tick in ticks])
+    above.set_xlabel("time of learning", fontsize=9, color=MUTED)
+    above.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
+    above.spines["top"].set_visible(False)
+
+
+def _draw_topic(axes: Axes, topic: TopicLike, n_bars: int, longest: float, max_characters: int) -> None:
+    """Titles are written over pale bars: that leaves them the width of the panel."""
+    heights = np.arange(len(topic.titles))
+    weights = np.array(topic.weights, dtype=float)
+    colours = [BAR if weight >= 0 else BAR_BELOW_ZERO for weight in weights]
+    axes.barh(heights, np.abs(weights), height=0.82, color=colours)
+    words = {"va": "center_baseline", "fontsize": 8, "parse_math": False}  # "$" in a title is only a "$"
+    for height, title, weight in zip(heights, topic.titles, weights, strict=True):
+        axes.text(0.012 * longest, height, _shortened(title, max_characters), color=INK, **words)
+        axes.text(1.13 * longest, height, f"{weight:.2f}".replace("-", "−"), color=MUTED, ha="right", **words)
+    if not len(heights):
+        axes.text(0, 0, "no items", color=MUTED, **words)
+    axes.set_title(f"Topic {topic.factor}", loc="left", fontsize=9, color=INK, fontweight="bold", pad=4)
+    axes.set_xlim(0, 1.13 * longest)
+    axes.set_ylim(n_bars - 0.5, -0.5)
+    axes.set_axis_off()
+
+
+def _shortened(title: str, n: int) -> str:
+    words = " ".join(str(title).split())
+    return words if len(words) <= n else words[: n - 1].rstrip() + "…"
+
+
+def _saved(figure: Figure, path: PathLike | None) -> Figure:
+    if path is not None:
+        figure.savefig(path, format=Path(path).suffix[1:].lower() or "png")
+    return figure

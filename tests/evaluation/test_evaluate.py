@@ -1,0 +1,203 @@
+"""`evaluate` against the same measures written as loops over users and sets of items."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from rankfill import Bias, PassiveAggressive, Ratings
+from rankfill.evaluation import evaluate
+from rankfill.models import Model
+
+NAMES = ["rmse", "mae", "nmae", "top5", "ndcg", "precision", "recall", "coverage"]
+
+
+def random_split(seed: int, n_users: int = 60, n_items: int = 25, as_text: bool = False) -> tuple[Ratings, Ratings]:
+    """More users than items; some users and items are in one part only; test rows are in an order of their own."""
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((n_users, n_items)) < 0.55)
+    values = rng.integers(1, 6, len(users)).astype(float)
+    in_test = rng.random(len(users)) < 0.45
+    in_test[(users < 3) | (items == 7)] = True  # unknown in training
+    in_test[users == 5] = False
+    name = (lambda letter, ids: [f"{letter}{i}" for i in ids]) if as_text else (lambda _, ids: 100 - 3 * ids)
+    parts = [np.flatnonzero(~in_test), rng.permutation(np.flatnonzero(in_test))]
+    return tuple(Ratings.from_arrays(name("u", users[p]), name("i", items[p]), values[p]) for p in parts)
+
+
+def triples(ratings: Ratings) -> list[tuple]:
+    users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
+    return list(zip(users.tolist(), items.tolist(), ratings.values.tolist(), strict=True))
+
+
+def by_the_book(model: Model, train: Ratings, test: Ratings, n: int, threshold: float) -> dict[str, float]:
+    """Recommendation measures, a user at a time."""
+    candidates = {item for _, item, _ in triples(train)}
+    seen: dict = {}
+    for user, item, _ in triples(train):
+        seen.setdefault(user, set()).add(item)
+    liked: dict = {}
+    for user, item, value in triples(test):
+        if value >= threshold:
+            liked.setdefault(user, set()).add(item)
+    gains, precisions, recalls, shown = [], [], [], set()
+    for user, wanted in liked.items():
+        allowed = candidates - seen.get(user, set())
+        recommended = [
+            item for item, score in zip(*(part[0] for part in model.recommend([user], n)), strict=True) if score == score
+        ]
+        assert set(recommended) <= allowed
+        assert len(recommended) == min(n, len(allowed))
+        hits = [place for place, item in enumerate(recommended) if item in wanted]
+        ideal = range(min(n, len(wanted)))
+        gains.append(sum(1 / math.log2(j + 2) for j in hits) / sum(1 / math.log2(j + 2) for j in ideal))
+        precisions.append(len(hits) / n)
+        recalls.append(len(hits) / len(wanted))
+        shown |= set(recommended)
+    return {
+        "ndcg": sum(gains) / len(gains),
+        "precision": sum(precisions) / len(precisions),
+        "recall": sum(recalls) / len(recalls),
+        "coverage": len(shown) / len(candidates),
+    }
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("n", [1, 4, 40])
+@pytest.mark.parametrize(
+    "model", [Bias(effects="items"), PassiveAggressive(rank=3, passes=3)], ids=["ties among items", "factors"]
+)
+def test_recommendation_measures_are_those_of_the_book(model: Model, n: int, as_text: bool) -> None:
+    train, test = random_split(n, as_text=as_text)
+    result = evaluate(model.fit(train), test, n=n)
+    expected = by_the_book(model, train, test, n, np.float32(train.mean()))
+    assert {name: result[name] for name in expected} == pytest.approx(expected)
+    assert 0 < result["ndcg"] < 1
+
+
+def test_lists_are_the_best_items_by_prediction() -> None:
+    """The list itself, not only what is made of it: item means are exact, equal ones go by position."""
+    train, test = random_split(3)
+    model = Bias(effects="items", shrinkage=0).fit(train)
+    sums: dict = {}
+    for _, item, value in triples(train):
+        sums.setdefault(item, []).append(value)
+    best_first = sorted(sums, key=lambda item: (-np.float32(np.mean(sums[item])), item))
+    unknown = [user for user in test.users if user not in train.users]
+    assert unknown
+    for user in unknown:
+        assert model.recommend([user], 5).items[0].tolist() == best_first[:5]
+
+
+def test_errors_and_top5_come_from_predictions() -> None:
+    train, test = random_split(11)
+    model = PassiveAggressive(rank=3, passes=3).fit(train)
+    result = evaluate(model, test)
+    pairs = triples(test)
+    misses = [value - float(model.predict(user, item)) for user, item, value in pairs]
+    assert result["rmse"] == pytest.approx(math.sqrt(sum(miss**2 for miss in misses) / len(misses)))
+    assert result["mae"] == pytest.approx(sum(map(abs, misses)) / len(misses))
+    assert result["nmae"] == pytest.approx(100 * sum(map(abs, misses)) / sum(value for _, _, value in pairs))
+    shares = []
+    for user in test.users:
+        mine = [(value, float(model.predict(user, item))) for who, item, value in pairs if who == user]
+        if len(mine) >= 5:
+            predicted = sorted(mine, key=lambda pair: -pair[1])[:5]
+            fifth = sorted((value for value, _ in mine), reverse=True)[4]
+            above = [value for value, _ in mine if value > fifth]
+            level = sum(value == fifth for value, _ in predicted)
+            shares.append((sum(value > fifth for value, _ in predicted) + min(level, 5 - len(above))) / 5)
+    assert len(shares) > 20
+    assert result["top5"] == pytest.approx(np.mean(shares))
+
+
+def test_names_and_their_order() -> None:
+    train, test = random_split(0)
+    model = Bias().fit(train)
+    result = evaluate(model, test)
+    assert list(result) == NAMES
+    assert all(type(value) is float for value in result.values())
+    some = evaluate(model, test, scores=["coverage", "mae"])
+    assert some == {"mae": result["mae"], "coverage": result["coverage"]}
+
+
+def test_small_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    train, test = random_split(4)
+    model = PassiveAggressive(rank=2, passes=2).fit(train)
+    whole = evaluate(model, test)
+    monkeypatch.setattr(sys.modules["rankfill.evaluation.evaluate"], "USERS_AT_A_TIME", 7)
+    assert evaluate(model, test) == pytest.approx(whole)
+
+
+def test_users_without_test_ratings_do_not_count() -> None:
+    train, test = random_split(4)
+    model = PassiveAggressive(rank=2, passes=2).fit(train)
+    both = Ratings.from_arrays(*zip(*triples(train), *[triples(test)], strict=False)) if False else None
+    assert both is None
+    everyone = Ratings.from_arrays(*map(list, zip(*triples(train), *triples(test), strict=True)), duplicates="first")
+    tested = {(user, item) for user, item, _ in triples(test)}
+    only_test = everyone.select(np.array([(user, item) in tested for user, item, _ in triples(everyone)]))
+    assert only_test.n_users > test.n_users
+    assert evaluate(model, only_test) == pytest.approx(evaluate(model, test))
+
+
+def test_a_user_unknown_to_the_model_gets_the_cold_start_answer() -> None:
+    train = Ratings.from_arrays([1, 1, 2, 2, 3], [10, 20, 10, 30, 20], [5, 4, 5, 1, 4])
+    model = Bias(shrinkage=0, effects="items").fit(train)
+    test = Ratings.from_arrays([9, 9], [10, 77], [4, 5])
+    result = evaluate(model, test, n=2)
+    assert result["mae"] == pytest.approx((1 + abs(5 - 3.8)) / 2)  # item mean 5, and the mean rating 3.8
+    # Items 10 and 20 are shown; 77 is relevant as well but nobody rated it in training.
+    assert result["precision"] == 0.5
+    assert result["recall"] == 0.5
+    assert result["ndcg"] == pytest.approx(1 / (1 + 1 / math.log2(3)))
+    assert result["coverage"] == pytest.approx(2 / 3)
+
+
+def test_threshold_decides_what_is_relevant() -> None:
+    train = Ratings.from_arrays([1, 1, 2], [10, 20, 30], [0.1, 0.5, 0.3])
+    test = Ratings.from_arrays([1, 2], [30, 10], [0.1, 0.3])
+    model = Bias().fit(train)
+    assert evaluate(model, test, n=3, threshold=0.1)["recall"] == 1  # 0.1 counts, although float32(0.1) != 0.1
+    assert evaluate(model, test, n=3, threshold=np.float64(0.1))["recall"] == 1
+    assert math.isnan(evaluate(model, test, threshold=0.31)["recall"])
+    assert math.isnan(evaluate(model, test, threshold=1e300)["recall"])
+    assert evaluate(model, test, n=3)["recall"] == 1  # the mean rating, 0.3, is among the ratings
+
+
+def test_items_rated_in_training_cannot_be_hit() -> None:
+    train, _ = random_split(8)
+    result = evaluate(Bias().fit(train), train, n=25)
+    assert result["precision"] == result["recall"] == result["ndcg"] == 0
+    assert result["rmse"] > 0
+
+
+def test_nothing_qualifies_gives_nan_without_a_warning() -> None:
+    train, test = random_split(1)
+    model = Bias().fit(train)
+    empty = evaluate(model, test.select(np.zeros(len(test), dtype=bool)))
+    assert list(empty) == NAMES
+    assert all(math.isnan(value) for value in empty.values())
+    none_relevant = evaluate(model, test, threshold=6)
+    assert [name for name in NAMES if math.isnan(none_relevant[name])] == NAMES[4:]
+    four_each = Ratings.from_arrays([1] * 4 + [2] * 4, [*range(4)] * 2, [5] * 8)
+    assert math.isnan(evaluate(Bias().fit(four_each), four_each)["top5"])
+
+
+def test_what_cannot_be_evaluated_is_said_in_words() -> None:
+    train, test = random_split(1)
+    model = Bias().fit(train)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        evaluate(Bias(), test)
+    with pytest.raises(TypeError, match=r"Ratings, found ndarray; use Ratings\.from"):
+        evaluate(model, test.values)
+    with pytest.raises(TypeError, match="rankfill model, found dict"):
+        evaluate({}, test)
+    with pytest.raises(ValueError, match="at least 1, found 0"):
+        evaluate(model, test, n=0)
+    with pytest.raises(ValueError, match="found NaN"):
+        evaluate(model, test, threshold=math.nan)
+    with pytest.raises(ValueError, match="'map'"):
+        evaluate(model, test, scores=["map"])
