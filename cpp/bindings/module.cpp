@@ -112,8 +112,8 @@ Sums pass(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
     Losses losses;
     {
         nb::gil_scoped_release release;
-        losses = passive_aggressive_pass(kernels, plainly ? kernels.pass_rows_plainly : kernels.pass_rows, ratings, w, x,
-                                         rule, seed, threads);
+        losses = passive_aggressive_pass(kernels, plainly ? kernels.pass_rows_plainly : kernels.pass_rows, ratings, w,
+                                         x, rule, seed, threads);
     }
     return sums_of(losses);
 }
@@ -155,10 +155,12 @@ NewVector<float> predict(Vector<const std::int32_t> users, Vector<const std::int
     return predictions;
 }
 
-std::tuple<NewMatrix<std::int32_t>, NewMatrix<float>> best_items(
-    Matrix<const float> user_factors, Matrix<const float> item_factors, int rank, int n,
-    Vector<const std::int64_t> seen_indptr, Vector<const std::int32_t> seen_items, Vector<const std::uint8_t> allowed,
-    int threads, const std::string& isa) {
+std::tuple<NewMatrix<std::int32_t>, NewMatrix<float>> best_items(Matrix<const float> user_factors,
+                                                                 Matrix<const float> item_factors, int rank, int n,
+                                                                 Vector<const std::int64_t> seen_indptr,
+                                                                 Vector<const std::int32_t> seen_items,
+                                                                 Vector<const std::uint8_t> allowed, int threads,
+                                                                 const std::string& isa) {
     const auto p = factors_of(user_factors, "user_factors");
     const auto q = factors_of(item_factors, "item_factors");
     require(p.stride == q.stride && rank <= p.stride, "user_factors and item_factors must have the same columns");
@@ -244,11 +246,11 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels. Arrays are borrowed, never copied or cast; see rankfill.kernels for the words.";
 
     nb::class_<Rule>(m, "Rule", "What one passive-aggressive round does.")
-        .def("__init__",
-             [](Rule* self, const std::string& slack, const std::string& root, bool nonnegative, double C,
-                double epsilon) { new (self) Rule(rule_of(slack, root, nonnegative, C, epsilon)); },
-             nb::kw_only(), nb::arg("slack"), nb::arg("root"), nb::arg("nonnegative"), nb::arg("C"),
-             nb::arg("epsilon"));
+        .def(
+            "__init__",
+            [](Rule* self, const std::string& slack, const std::string& root, bool nonnegative, double C,
+               double epsilon) { new (self) Rule(rule_of(slack, root, nonnegative, C, epsilon)); },
+            nb::kw_only(), nb::arg("slack"), nb::arg("root"), nb::arg("nonnegative"), nb::arg("C"), nb::arg("epsilon"));
 
     m.def("instruction_sets", &instruction_sets, "Those this machine can run, slowest first.");
     m.def("update", &update<float>, nb::arg("w").noconvert(), nb::arg("x").noconvert(), nb::arg("y"), nb::arg("rule"),
@@ -263,9 +265,8 @@ NB_MODULE(_native, m) {
           nb::arg("values").noconvert(), nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),
           nb::arg("user_rule"), nb::arg("item_rule"), nb::arg("isa"));
     m.def("predict_pairs", &predict, nb::arg("users").noconvert(), nb::arg("items").noconvert(),
-          nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),
-          nb::arg("default_user").noconvert(), nb::arg("default_item").noconvert(), nb::arg("both_unknown"),
-          nb::arg("threads"), nb::arg("isa"));
+          nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(), nb::arg("default_user").noconvert(),
+          nb::arg("default_item").noconvert(), nb::arg("both_unknown"), nb::arg("threads"), nb::arg("isa"));
     m.def("top_n", &best_items, nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),
           nb::arg("rank"), nb::arg("n"), nb::arg("seen_indptr").noconvert(), nb::arg("seen_items").noconvert(),
           nb::arg("allowed").noconvert(), nb::arg("threads"), nb::arg("isa"));
@@ -274,33 +275,38 @@ NB_MODULE(_native, m) {
 
     m.def("slots_for", &slots_for, nb::arg("n_keys"));
     m.def("encode", &encode, nb::arg("strings"));
-    m.def("factorize_integers",
-          [](Vector<const std::int64_t> ids) { return factorize(integer_keys(ids)); }, nb::arg("ids").noconvert());
-    m.def("factorize_strings",
-          [](Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets) {
-              return factorize(string_keys(bytes, offsets));
-          },
-          nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert());
-    m.def("insert_integers",
-          [](Vector<std::int32_t> slots, Vector<const std::int64_t> keys, std::int64_t first) {
-              hash_insert(span_of(slots), integer_keys(keys), first);
-          },
-          nb::arg("slots").noconvert(), nb::arg("keys").noconvert(), nb::arg("first"));
-    m.def("insert_strings",
-          [](Vector<std::int32_t> slots, Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets,
-             std::int64_t first) { hash_insert(span_of(slots), string_keys(bytes, offsets), first); },
-          nb::arg("slots").noconvert(), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
-          nb::arg("first"));
-    m.def("find_integers",
-          [](Vector<const std::int32_t> slots, Vector<const std::int64_t> keys, Vector<const std::int64_t> queries) {
-              return find(slots, integer_keys(keys), integer_keys(queries));
-          },
-          nb::arg("slots").noconvert(), nb::arg("keys").noconvert(), nb::arg("queries").noconvert());
-    m.def("find_strings",
-          [](Vector<const std::int32_t> slots, Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets,
-             Vector<const std::uint8_t> query_bytes, Vector<const std::int64_t> query_offsets) {
-              return find(slots, string_keys(bytes, offsets), string_keys(query_bytes, query_offsets));
-          },
-          nb::arg("slots").noconvert(), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
-          nb::arg("query_bytes").noconvert(), nb::arg("query_offsets").noconvert());
+    m.def(
+        "factorize_integers", [](Vector<const std::int64_t> ids) { return factorize(integer_keys(ids)); },
+        nb::arg("ids").noconvert());
+    m.def(
+        "factorize_strings",
+        [](Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets) {
+            return factorize(string_keys(bytes, offsets));
+        },
+        nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert());
+    m.def(
+        "insert_integers",
+        [](Vector<std::int32_t> slots, Vector<const std::int64_t> keys, std::int64_t first) {
+            hash_insert(span_of(slots), integer_keys(keys), first);
+        },
+        nb::arg("slots").noconvert(), nb::arg("keys").noconvert(), nb::arg("first"));
+    m.def(
+        "insert_strings",
+        [](Vector<std::int32_t> slots, Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets,
+           std::int64_t first) { hash_insert(span_of(slots), string_keys(bytes, offsets), first); },
+        nb::arg("slots").noconvert(), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("first"));
+    m.def(
+        "find_integers",
+        [](Vector<const std::int32_t> slots, Vector<const std::int64_t> keys, Vector<const std::int64_t> queries) {
+            return find(slots, integer_keys(keys), integer_keys(queries));
+        },
+        nb::arg("slots").noconvert(), nb::arg("keys").noconvert(), nb::arg("queries").noconvert());
+    m.def(
+        "find_strings",
+        [](Vector<const std::int32_t> slots, Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets,
+           Vector<const std::uint8_t> query_bytes, Vector<const std::int64_t> query_offsets) {
+            return find(slots, string_keys(bytes, offsets), string_keys(query_bytes, query_offsets));
+        },
+        nb::arg("slots").noconvert(), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("query_bytes").noconvert(), nb::arg("query_offsets").noconvert());
 }

@@ -1,5 +1,6 @@
 """Pictures of how a model learned and of what it found. They are plain `Figure`s: no window, no global state."""
 
+import bisect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import TextToPath
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -19,9 +23,10 @@ PathLike = str | os.PathLike[str]
 INK, MUTED, FAINT = "#22252b", "#6f7681", "#e4e7eb"
 COLOURS = ("#1f5f9e", "#c4622d", "#3b8a5a", "#8a5a9e", "#a3832b", "#4a8f9c")
 BAR, BAR_BELOW_ZERO = "#cfdff0", "#f3d9cb"
-DPI = 150
+DPI, SMALL = 150, 8
 PANEL_WIDTHS = {1: 5.0, 2: 4.0, 3: 10 / 3}
 """Inches, by the number of columns; three make 1500 pixels."""
+PANEL_PAD = 0.12
 
 
 class TopicLike(Protocol):
@@ -63,10 +68,9 @@ def learning_curve(
     for name, level in levels.items():
         axes.axhline(level, color=MUTED, linewidth=1, linestyle=(0, (5, 4)), zorder=1)
         ends.append((level, f"{name} {level:.4f}", MUTED))
-    _dress(axes, curves)
+    timed = len(curves) == 1 and _time_axis(axes, next(iter(curves.values())))
+    _dress(axes, curves, title_pad=16 if timed else 8)
     _label_ends(axes, ends)
-    if len(curves) == 1:
-        _time_axis(axes, next(iter(curves.values())))
     return _saved(figure, path)
 
 
@@ -74,7 +78,7 @@ def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Fi
     """A panel a topic, a bar an item, all on one scale; saved as a picture when given a path.
 
     The share of the mean prediction that the topic carries stands in the heading. Negative weights point the
-    same way in another colour.
+    same way in another colour. Titles that do not fit are shortened.
     """
     if len(topics) == 0:
         raise ValueError("there are no topics to draw; give at least one")
@@ -82,14 +86,13 @@ def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Fi
     n_rows = -(-len(topics) // n_columns)
     n_bars = max(1, *(len(topic.titles) for topic in topics))
     width = PANEL_WIDTHS[n_columns]
-    figure = Figure(
-        figsize=(n_columns * width, n_rows * (0.5 + 0.2 * n_bars)), dpi=DPI, facecolor="white", layout="constrained"
-    )
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
+    spacing = ConstrainedLayoutEngine(w_pad=PANEL_PAD, h_pad=0.08)
+    size = (n_columns * width, n_rows * (0.5 + 0.2 * n_bars))
+    figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout=spacing)
     longest = max((abs(weight) for topic in topics for weight in topic.weights), default=0.0) or 1.0
     for number, topic in enumerate(topics):
         axes = figure.add_subplot(n_rows, n_columns, number + 1)
-        _draw_topic(axes, topic, n_bars, longest, max_characters=int(14 * width) - 5)
+        _draw_topic(axes, topic, n_bars, longest, 72 * (width - 2 * PANEL_PAD))
         share = f"{100 * topic.share:.1f} %" + (" of the mean prediction" if number == 0 else "")
         axes.set_title(share, loc="right", fontsize=8.5, color=MUTED, pad=4)
     return _saved(figure, path)
@@ -127,30 +130,35 @@ def _named(histories: Any) -> dict[str, History]:
 def _draw_history(axes: Axes, history: History, colour: str, name: str) -> list[tuple[float, str, str]]:
     """Draws both errors and returns the labels for the ends of the lines: height, words, colour."""
     passes = np.array([report.epoch for report in history])
-    training = np.array([report.train for report in history])
-    validation = np.array([np.nan if report.validation is None else report.validation for report in history])
-    dots = {"marker": "o", "markersize": 3} if len(history) <= 15 else {}
+    training = _finite([report.train for report in history])
+    validation = _finite([report.validation for report in history])
+    dots: dict[str, Any] = {"marker": "o", "markersize": 3} if len(history) <= 15 else {}
     ends = []
-    measured = np.flatnonzero(np.isfinite(validation))
+    measured = np.flatnonzero(~np.isnan(validation))
     if len(measured):
         axes.plot(passes, validation, color=colour, linewidth=1.8, zorder=4, **dots)
         best = measured[np.argmin(validation[measured])]
         axes.plot(passes[best], validation[best], "o", color=colour, markersize=6, zorder=5)
         last = float(validation[measured[-1]])
         lowest = f"{validation[best]:.4f} at pass {passes[best]}"
-        if name:
-            ends.append((last, f"{name}: {lowest}", colour))
-        else:
-            ends.append((last, f"validation {last:.4f}" + (f"\nbest {lowest}" if validation[best] < last else ""), colour))
-    axes.plot(passes, training, color=colour, linewidth=1.2, alpha=0.5, zorder=3, **dots)
-    if not name:
-        ends.append((float(training[-1]), f"training {training[-1]:.4f}", MUTED))
-    elif not len(measured):
-        ends.append((float(training[-1]), f"{name}: {training[-1]:.4f} in training", colour))
+        words = f"validation {last:.4f}" + (f"\nbest {lowest}" if validation[best] < last else "")
+        ends.append((last, f"{name}: {lowest}" if name else words, colour))
+    strength: dict[str, Any] = {"linewidth": 1.2, "alpha": 0.5} if ends else {"linewidth": 1.8}
+    axes.plot(passes, training, color=colour, zorder=3, **strength, **dots)
+    if not np.isnan(training).all() and not (name and ends):
+        last = float(training[~np.isnan(training)][-1])
+        words = f"{name}: {last:.4f} in training" if name else f"training {last:.4f}"
+        ends.append((last, words, MUTED if ends else colour))
     return ends
 
 
-def _dress(axes: Axes, curves: Mapping[str, History]) -> None:
+def _finite(errors: Sequence[float | None]) -> NDArray[np.float64]:
+    """NaN for what was not measured or has run away."""
+    values = np.array(errors, dtype=np.float64)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _dress(axes: Axes, curves: Mapping[str, History], title_pad: float) -> None:
     """Axes with little ink: passes below, the name of the measure over faint lines."""
     last = max(history[-1].epoch for history in curves.values())
     margin = 0.02 * (last - 1) or 0.5
@@ -167,9 +175,9 @@ def _dress(axes: Axes, curves: Mapping[str, History]) -> None:
         spine.set_visible(side == "bottom")
         spine.set_color(MUTED)
     measure = next(iter(curves.values()))[0].measure
-    axes.set_title(measure.upper(), loc="left", fontsize=10, color=INK, fontweight="bold", y=1, pad=22)
+    axes.set_title(measure.upper(), loc="left", fontsize=10, color=INK, fontweight="bold", y=1, pad=title_pad)
     if len(curves) > 1 and any(report.validation is not None for history in curves.values() for report in history):
-        axes.set_title("bold: validation, thin: training", loc="right", fontsize=8.5, color=MUTED, y=1, pad=22)
+        axes.set_title("bold: validation, thin: training", loc="right", fontsize=8.5, color=MUTED, y=1, pad=title_pad)
 
 
 def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
@@ -178,8 +186,19 @@ def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     wanted = np.array([(level - low) / (high - low) for level, _, _ in ends])
     needed = np.array([0.055 * (1 + words.count("\n")) for _, words, _ in ends])
     for (_, words, colour), height in zip(ends, _apart(wanted, needed), strict=True):
-        place = {"xy": (1, height), "xycoords": "axes fraction", "xytext": (7, 0), "textcoords": "offset points"}
-        style = {"color": colour, "fontsize": 8.5, "va": "center", "linespacing": 1.35, "parse_math": False}
+        place: dict[str, Any] = {
+            "xy": (1, height),
+            "xycoords": "axes fraction",
+            "xytext": (7, 0),
+            "textcoords": "offset points",
+        }
+        style: dict[str, Any] = {
+            "color": colour,
+            "fontsize": 8.5,
+            "va": "center",
+            "linespacing": 1.35,
+            "parse_math": False,
+        }
         axes.annotate(words, **place, **style, annotation_clip=False)
 
 
@@ -197,44 +216,58 @@ def _apart(wanted: NDArray[np.float64], needed: NDArray[np.float64]) -> NDArray[
     return placed
 
 
-def _time_axis(axes: Axes, history: History) -> None:
-    """The time spent learning, at the passes that were reached by then."""
+def _time_axis(axes: Axes, history: History) -> bool:
+    """The time spent learning, at the passes reached by then; whether there was any to show."""
     seconds = np.array([report.seconds for report in history])
     if len(history) < 2 or not seconds[-1] > seconds[0]:
-        return
+        return False
     units = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3))
     unit, length = next((each for each in units if seconds[-1] >= 2 * each[1]), units[-1])
-    ticks = MaxNLocator(nbins=6, steps=[1, 2, 5, 10]).tick_values(seconds[0] / length, seconds[-1] / length)
+    ticks = np.array(MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(seconds[0] / length, seconds[-1] / length))
     ticks = ticks[(ticks * length >= seconds[0]) & (ticks * length <= seconds[-1])]
     places = np.interp(ticks * length, seconds, [report.epoch for report in history])
+    apart = np.diff(places, prepend=-np.inf) > 0.08 * (history[-1].epoch - 1)
     above = axes.secondary_xaxis("top")
-    above.set_xticks(places, [f"{tick:g} {unit}" for tick in ticks])
-    above.set_xlabel("time of learning", fontsize=9, color=MUTED)
+    above.set_xticks(places[apart], [f"{tick:g} {unit}" for tick in ticks[apart]])
+    above.set_xlabel("learning time", fontsize=9, color=MUTED)
     above.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
     above.spines["top"].set_visible(False)
+    return True
 
 
-def _draw_topic(axes: Axes, topic: TopicLike, n_bars: int, longest: float, max_characters: int) -> None:
-    """Titles are written over pale bars: that leaves them the width of the panel."""
-    heights = np.arange(len(topic.titles))
-    weights = np.array(topic.weights, dtype=float)
-    colours = [BAR if weight >= 0 else BAR_BELOW_ZERO for weight in weights]
-    axes.barh(heights, np.abs(weights), height=0.82, color=colours)
-    words = {"va": "center_baseline", "fontsize": 8, "parse_math": False}  # "$" in a title is only a "$"
-    for height, title, weight in zip(heights, topic.titles, weights, strict=True):
-        axes.text(0.012 * longest, height, _shortened(title, max_characters), color=INK, **words)
-        axes.text(1.13 * longest, height, f"{weight:.2f}".replace("-", "−"), color=MUTED, ha="right", **words)
-    if not len(heights):
-        axes.text(0, 0, "no items", color=MUTED, **words)
+def _draw_topic(axes: Axes, topic: TopicLike, n_bars: int, longest: float, width: float) -> None:
+    """Titles are written over pale bars: that leaves them the width of the panel, given in points."""
+    decimals = max(0, 2 - int(np.floor(np.log10(longest))))
+    numbers = [f"{weight:.{decimals}f}".replace("-", "−") for weight in topic.weights]
+    for_bars = width - _text_width(f"−{longest:.{decimals}f}") - 6
+    right = longest * width / for_bars
+    colours = [BAR if weight >= 0 else BAR_BELOW_ZERO for weight in topic.weights]
+    axes.barh(range(len(numbers)), np.abs(topic.weights), height=0.82, color=colours)
+    style: dict[str, Any] = {"va": "center_baseline", "fontsize": SMALL, "parse_math": False, "in_layout": False}
+    for height, (title, number) in enumerate(zip(topic.titles, numbers, strict=True)):
+        axes.text(3 * right / width, height, _shortened(title, for_bars - 6), color=INK, **style)
+        axes.text(right, height, number, color=MUTED, ha="right", **style)
+    if not numbers:
+        axes.text(0, 0, "no items", color=MUTED, **style)
     axes.set_title(f"Topic {topic.factor}", loc="left", fontsize=9, color=INK, fontweight="bold", pad=4)
-    axes.set_xlim(0, 1.13 * longest)
+    axes.set_xlim(0, right)
     axes.set_ylim(n_bars - 0.5, -0.5)
     axes.set_axis_off()
 
 
-def _shortened(title: str, n: int) -> str:
+def _shortened(title: str, width: float) -> str:
+    """The title on one line, cut with "…" to a width in points."""
     words = " ".join(str(title).split())
-    return words if len(words) <= n else words[: n - 1].rstrip() + "…"
+    if _text_width(words) <= width:
+        return words
+    fits = bisect.bisect_right(range(len(words)), width, key=lambda n: _text_width(words[:n] + "…"))
+    return words[: max(fits - 1, 0)].rstrip() + "…"
+
+
+def _text_width(words: str) -> float:
+    """In points, at the small size."""
+    width, _, _ = TextToPath().get_text_width_height_descent(words, FontProperties(size=SMALL), ismath=False)
+    return float(width)
 
 
 def _saved(figure: Figure, path: PathLike | None) -> Figure:

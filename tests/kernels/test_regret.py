@@ -139,7 +139,7 @@ def test_bound_is_not_idle():
     assert max(shares) > 0.5
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 8),

@@ -5,7 +5,7 @@ import itertools
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -239,6 +239,7 @@ def project_on_simplex(v, radius):
     return np.maximum(v - threshold, 0)
 
 
+@settings(deadline=None)
 @given(
     arrays(np.float64, st.integers(1, 65), elements=st.floats(0, 100) | st.sampled_from([0.0, 1.0, 2.5])),
     st.floats(0.01, 100),
@@ -285,6 +286,7 @@ def test_single_precision_stays_close_to_double(slack, nonnegative, root):
             assert far * np.abs(x).max() <= 2e-4 * (1 + abs(y) + np.abs(w) @ np.abs(x))
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_update_solves_what_hypothesis_thinks_of(data):
     """The duality gap of the result with its own multiplier: a proof of optimality for linear slack."""

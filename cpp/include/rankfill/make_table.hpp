@@ -13,11 +13,16 @@ namespace rankfill::RANKFILL_ISA {
 template <class Body>
 auto with_blocks(int stride, const Body& body) {
     switch (stride / kLanes) {
-        case 1: return body.template operator()<1>();
-        case 2: return body.template operator()<2>();
-        case 3: return body.template operator()<3>();
-        case 4: return body.template operator()<4>();
-        default: return body.template operator()<0>();
+        case 1:
+            return body.template operator()<1>();
+        case 2:
+            return body.template operator()<2>();
+        case 3:
+            return body.template operator()<3>();
+        case 4:
+            return body.template operator()<4>();
+        default:
+            return body.template operator()<0>();
     }
 }
 
@@ -66,8 +71,16 @@ T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
 }
 
 inline KernelTable make_table(std::string_view name) {
-    return {name,          single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly,
-            online,        predict,              pack_tiles,            top_n};
+    return {name,
+            single_update<float>,
+            single_update<double>,
+            squared_norms,
+            pass_rows,
+            pass_rows_plainly,
+            online,
+            predict,
+            pack_tiles,
+            top_n};
 }
 
 }  // namespace rankfill::RANKFILL_ISA

@@ -104,9 +104,14 @@ RANKFILL_INLINE T closed_form_step(T error, T squared_norm, const Rule& rule) {
     if (!(loss > 0) || !(squared_norm > 0)) return T(0);
     T step;
     switch (rule.slack) {
-        case Slack::none: step = loss / squared_norm; break;
-        case Slack::linear: step = std::min(static_cast<T>(rule.C), loss / squared_norm); break;
-        default: step = loss / (squared_norm + static_cast<T>(0.5 / rule.C));
+        case Slack::none:
+            step = loss / squared_norm;
+            break;
+        case Slack::linear:
+            step = std::min(static_cast<T>(rule.C), loss / squared_norm);
+            break;
+        default:
+            step = loss / (squared_norm + static_cast<T>(0.5 / rule.C));
     }
     return std::copysign(step, error);
 }

@@ -11,12 +11,12 @@
 
 namespace rankfill {
 
-inline constexpr std::uint64_t kPrimes[16] = {
-    2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497,
-    2147483489, 2147483477, 2147483423, 2147483399, 2147483353, 2147483323, 2147483269, 2147483249};
+inline constexpr std::uint64_t kPrimes[16] = {2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549,
+                                              2147483543, 2147483497, 2147483489, 2147483477, 2147483423, 2147483399,
+                                              2147483353, 2147483323, 2147483269, 2147483249};
 
 class RowOrder {
-   public:
+ public:
     RowOrder(std::uint64_t seed, std::int64_t row, std::int64_t n) : n_(n) {
         const std::uint64_t hash = mix(seed + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(row + 1));
         position_ = static_cast<std::int64_t>((hash >> 4) % static_cast<std::uint64_t>(n));
@@ -33,7 +33,7 @@ class RowOrder {
         if (position_ >= n_) position_ -= n_;
     }
 
-   private:
+ private:
     std::int64_t n_, position_, stride_;
 };
 

@@ -3,7 +3,7 @@
 
 namespace rankfill {
 
-enum class Slack { none, linear, quadratic };          // NN-PA, NN-PA-I, NN-PA-II
+enum class Slack { none, linear, quadratic };  // NN-PA, NN-PA-I, NN-PA-II
 enum class Root { exact, bisection, approximate };
 
 struct Rule {

@@ -59,8 +59,8 @@ struct KernelTable {
     void (*predict_pairs)(Pairs, Factors<const float> users, Factors<const float> items, const ColdStart&,
                           std::span<float> predictions);
     void (*pack_tiles)(Factors<const float> items, int rank, float* tiles);
-    void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank,
-                       const float* tiles, std::int64_t n_items, const Exclusions&, const Ranked&);
+    void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
+                       std::int64_t n_items, const Exclusions&, const Ranked&);
 };
 
 // Those this machine can run, slowest first.

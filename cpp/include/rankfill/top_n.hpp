@@ -28,13 +28,14 @@ inline void pack_tiles(Factors<const float> item_factors, int rank, float* tiles
         for (int k = 0; k < rank; ++k)
             for (int lane = 0; lane < kLanes; ++lane) {
                 const std::int64_t item = tile * kLanes + lane;
-                tiles[(tile * rank + k) * kLanes + lane] = item < item_factors.n_rows ? item_factors.row(item)[k] : 0.0f;
+                tiles[(tile * rank + k) * kLanes + lane] =
+                    item < item_factors.n_rows ? item_factors.row(item)[k] : 0.0f;
             }
 }
 
 // The best n seen so far, as a heap with the worst on top.
 class Best {
-   public:
+ public:
     explicit Best(int n) : n_(n) { heap_.reserve(n); }
 
     float threshold() const {
@@ -60,15 +61,15 @@ class Best {
         }
     }
 
-   private:
+ private:
     static bool worst_on_top(const Candidate& a, const Candidate& b) { return a.better_than(b); }
     int n_;
     std::vector<Candidate> heap_;
 };
 
 // Rows first … last − 1 of `users`; row r must not get the items of seen row r, nor any with allowed[item] = 0.
-inline void top_n_rows(Factors<const float> users, std::int64_t first, std::int64_t last, int rank,
-                       const float* tiles, std::int64_t n_items, std::span<const std::int64_t> seen_indptr,
+inline void top_n_rows(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
+                       std::int64_t n_items, std::span<const std::int64_t> seen_indptr,
                        std::span<const std::int32_t> seen_items, std::span<const std::uint8_t> allowed, int n,
                        std::int32_t* items, float* scores) {
     const std::int64_t n_tiles = (n_items + kLanes - 1) / kLanes;

@@ -92,7 +92,7 @@ using Integers = Native<float>::mask;  // as many 32-bit integers as there are r
 
 template <int Blocks>
 class Wave {
-   public:
+ public:
     explicit Wave(const Pass& pass) : pass_(pass), rule_(pass.rule), idle_(pass.fixed.stride, 0.0f) {}
 
     // Takes rows, none of them empty, from `order` at the shared counter until none is left and all are done.
@@ -113,7 +113,7 @@ class Wave {
         }
     }
 
-   private:
+ private:
     void reserve_row(int i, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
         const std::int64_t ticket = next.fetch_add(1, std::memory_order_relaxed);
         const bool left = ticket < static_cast<std::int64_t>(order.size());

@@ -31,7 +31,8 @@ def in_words(error: BaseException) -> str:
 def _usage(error: Exception) -> str:
     message = _line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
-    return f"{message}{' See' if message.endswith('?') else '; see'} {context.command_path if context else 'rankfill'} --help"
+    command = context.command_path if context else "rankfill"
+    return f"{message}{' See' if message.endswith('?') else '; see'} {command} --help"
 
 
 def _system(error: OSError) -> str:

@@ -57,7 +57,7 @@ def evaluate(
     use_threads(threads)
     fitted = read_model(model)
     ratings = read_ratings(test, columns=parse_columns(columns), timestamps=False)
-    scores = measure(fitted, as_known(ratings, fitted), n=n, threshold=threshold)
+    scores = measure(fitted, as_known(ratings, fitted.users_, fitted.items_), n=n, threshold=threshold)
     if as_json:
         print(json.dumps(without_nan(scores), indent=2))
         return
@@ -74,6 +74,6 @@ def _table(scores: dict[str, float], n: int) -> Table:
     table.add_column(style="dim")
     for name, value in scores.items():
         label = f"{name}@{n}" if name in _AT_N else name
-        shown = "–" if math.isnan(value) else f"{value:.2f} %" if name == "nmae" else f"{value:.4f}"
+        shown = "–" if math.isnan(value) else f"{value:.2f}%" if name == "nmae" else f"{value:.4f}"
         table.add_row(label, shown, MEANINGS.get(name, "").format(n=n))
     return table

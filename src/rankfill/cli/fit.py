@@ -9,9 +9,20 @@ import typer
 from rankfill.cli.curve import curve_table
 from rankfill.cli.parameters import make_model, parameters_of, with_model_parameters
 from rankfill.cli.progress import PassBar
-from rankfill.cli.shared import Columns, Threads, check_output, console, note, parse_columns, use_threads
-from rankfill.data import Ratings, read_ratings, split
+from rankfill.cli.shared import (
+    Columns,
+    Threads,
+    as_known,
+    check_output,
+    check_picture,
+    console,
+    note,
+    parse_columns,
+    use_threads,
+)
+from rankfill.data import Ratings, read_ratings
 from rankfill.data.ratings import Duplicates
+from rankfill.data.splits import split
 from rankfill.evaluation import evaluate
 from rankfill.models import MODELS, Bias, Model, TimeBudget
 
@@ -62,40 +73,42 @@ def fit(
     use_threads(threads)
     takes_seed = model in MODELS and "seed" in parameters_of(MODELS[model])
     learner = make_model(model, parameters | ({"seed": seed} if takes_seed else {}))
-    for path in filter(None, (output, plot)):
-        check_output(path)
-    train, held_out = _read(ratings, validation, columns, duplicates, seed)
+    check_output(output)
+    if plot is not None:
+        check_picture(plot)
+    share = _share(validation)
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(f"--time-budget must be a positive number of seconds, found {time_budget:g}")
+    train, held_out = _read(ratings, validation, share, columns, duplicates, seed)
     interrupted = _train(learner, train, held_out, time_budget)
     learner.save(output)
-    baseline = None if held_out is None else _baseline(learner, train, held_out)
+    baseline = None if held_out is None or isinstance(learner, Bias) else _baseline(learner, train, held_out)
     _show(learner, baseline)
     if plot is not None:
         from rankfill.plots import learning_curve
 
-        learning_curve(learner.history_, path=plot, baseline=baseline)
+        learning_curve(learner.history_, path=plot, baseline=None if baseline is None else {"bias": baseline})
     stopped = f"Interrupted after pass {len(learner.history_)}: the best model so far is in" if interrupted else "Wrote"
     console().print(f"{stopped} {output} ({output.stat().st_size / 1e6:,.1f} MB).")
 
 
 def _read(
-    path: Path, validation: str | None, columns: str | None, duplicates: Duplicates, seed: int
+    path: Path, validation: str | None, share: float | None, columns: str | None, duplicates: Duplicates, seed: int
 ) -> tuple[Ratings, Ratings | None]:
     # The order in time matters only where the first or last of several ratings is to be kept.
     names, timed = parse_columns(columns), duplicates in ("first", "last")
     ratings = read_ratings(path, columns=names, duplicates=duplicates, timestamps=timed)
-    console().print(_described(path.name, ratings))
-    share = _share(validation)
-    if validation is None:
-        return ratings, None
-    if share is None:
+    screen = console()
+    screen.print(_described(path.name, ratings))
+    if share is not None:
+        train, held_out = split(ratings, test=share, by="user", seed=seed)
+        screen.print(f"Held out for validation: {len(held_out):,} of them, {share:.0%} of each user's; never learned.")
+        return train, held_out
+    if validation is not None:
         others = read_ratings(Path(validation), columns=names, duplicates=duplicates, timestamps=timed)
-        console().print(f"{_described(Path(validation).name, others)}: for validation")
-        return ratings, others
-    train, held_out = split(ratings, test=share, by="user", seed=seed)
-    console().print(
-        f"Held out for validation: {len(held_out):,} ratings, {share:.0%} of each user's; the model never learns them."
-    )
-    return train, held_out
+        screen.print(f"For validation, {_described(Path(validation).name, others)}")
+        return ratings, as_known(others, ratings.users, ratings.items)
+    return ratings, None
 
 
 def _described(name: str, ratings: Ratings) -> str:
@@ -105,7 +118,7 @@ def _described(name: str, ratings: Ratings) -> str:
 def _share(validation: str | None) -> float | None:
     """The number that --validation gives, or None for a file."""
     try:
-        share = float(validation or "")
+        share = float(validation or "no number")
     except ValueError:
         return None
     if not 0 < share < 1:
@@ -115,8 +128,6 @@ def _share(validation: str | None) -> float | None:
 
 def _train(learner: Model, train: Ratings, held_out: Ratings | None, budget: float | None) -> bool:
     """Fits under a live bar; True when Ctrl-C ended it after something had been learned."""
-    if budget is not None and not budget > 0:
-        raise ValueError(f"--time-budget must be a positive number of seconds, found {budget:g}")
     callbacks = [] if budget is None else [TimeBudget(budget)]
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -141,7 +152,7 @@ def _show(learner: Model, baseline: float | None) -> None:
     screen.print()
     screen.print(curve_table(learner.history_, baseline))
     screen.print()
-    if baseline is not None and not isinstance(learner, Bias):
+    if baseline is not None:
         best = min(report.validation for report in learner.history_ if report.validation is not None)
         difference = f"{abs(1 - best / baseline):.1%} {'below' if best < baseline else 'above'} the bias model"
         screen.print(f"Best on the validation ratings: {learner.measure} {best:.4f}, {difference} ({baseline:.4f}).")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankfill.models import Model
 
 WIDTH_OF_FILES = 100
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 ModelFile: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by rankfill fit.")]
 Titles: TypeAlias = Annotated[
@@ -69,6 +70,12 @@ def check_output(path: Path) -> Path:
     return path
 
 
+def check_picture(path: Path) -> Path:
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"cannot draw {path}: its name must end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+    return check_output(path)
+
+
 def read_model(path: Path) -> "Model":
     from rankfill.persistence import load
 
@@ -104,15 +111,15 @@ def ids_as_known(ids: NDArray[Any], known: "Vocabulary") -> NDArray[Any]:
     return ids.astype(str).astype(object) if known.of_strings and ids.dtype.kind == "i" else ids
 
 
-def as_known(ratings: "Ratings", model: "Model") -> "Ratings":
-    """Ratings whose ids have the types the model knows."""
+def as_known(ratings: "Ratings", users: "Vocabulary", items: "Vocabulary") -> "Ratings":
+    """Ratings whose ids have the types of those known."""
     from rankfill.data import Ratings, Vocabulary
 
-    users, items = (
-        own if own.of_strings == known.of_strings else Vocabulary(ids_as_known(own.ids(), known))
-        for own, known in ((ratings.users, model.users_), (ratings.items, model.items_))
+    own_users, own_items = (
+        Vocabulary(ids_as_known(own.ids(), known)) if known.of_strings and not own.of_strings else own
+        for own, known in ((ratings.users, users), (ratings.items, items))
     )
-    return Ratings(users, items, ratings.by_user)
+    return Ratings(own_users, own_items, ratings.by_user)
 
 
 def without_nan(value: Any) -> Any:

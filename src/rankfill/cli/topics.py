@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from rankfill.cli.shared import ModelFile, Titles, check_output, console, read_model, read_titles
+from rankfill.cli.shared import ModelFile, Titles, check_picture, console, read_model, read_titles
 from rankfill.topics import By, Topic
 from rankfill.topics import topics as find_topics
 
@@ -32,7 +32,7 @@ def topics(
     rankfill topics m.rankfill --titles movies.csv --plot topics.png
     """
     if plot is not None:
-        check_output(plot)
+        check_picture(plot)
     fitted = read_model(model)
     found = find_topics(fitted, n=n, titles=read_titles(titles, fitted.items_), by=by)
     console().print(topics_table(found))

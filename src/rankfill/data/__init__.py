@@ -1,7 +1,20 @@
 """Ratings, ids, files, splits and data sets."""
 
+from rankfill.data import datasets, synthetic
+from rankfill.data.dataset import Dataset
 from rankfill.data.ratings import Ratings
 from rankfill.data.readers import read_pairs, read_ratings, read_titles
+from rankfill.data.splits import split
 from rankfill.data.vocabulary import Vocabulary
 
-__all__ = ["Ratings", "Vocabulary", "read_pairs", "read_ratings", "read_titles"]
+__all__ = [
+    "Dataset",
+    "Ratings",
+    "Vocabulary",
+    "datasets",
+    "read_pairs",
+    "read_ratings",
+    "read_titles",
+    "split",
+    "synthetic",
+]

@@ -13,8 +13,9 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from rankfill.data.checks import finite_float32, whole_seconds
+from rankfill.data.ordering import arrival_of, compact, sort_pairs
 from rankfill.data.vocabulary import Id, Vocabulary
-from rankfill.kernels import Rows, sort_into_rows
+from rankfill.kernels import Rows
 
 Duplicates = Literal["error", "last", "mean", "first"]
 
@@ -104,11 +105,7 @@ class Ratings:
             )
         checked = finite_float32(values)
         times = None if timestamps is None else whole_seconds(timestamps, len(checked))
-        by_item, order = sort_into_rows(item_indices, user_indices, checked, len(items), with_order=True)
-        by_user, order_within = sort_into_rows(
-            by_item.indices, by_item.row_of_entry(), by_item.values, len(users), with_order=True
-        )
-        order = order[order_within]
+        by_user, order = sort_pairs(user_indices, item_indices, checked, len(users), len(items))
         return cls._merged(users, items, by_user, order, times, duplicates)
 
     @classmethod
@@ -146,8 +143,7 @@ class Ratings:
             by_user = Rows(indptr, by_user.indices[first], values)
         if times is not None:
             return cls(users, items, by_user, np.ascontiguousarray(times[order]))
-        in_order = len(order) == 0 or bool((order[1:] > order[:-1]).all())
-        return cls(users, items, by_user, arrival=None if in_order else _inverse(order))
+        return cls(users, items, by_user, arrival=arrival_of(order))
 
     @classmethod
     def from_sparse(cls, matrix: Any, duplicates: Duplicates = "error") -> "Ratings":
@@ -282,7 +278,7 @@ class Ratings:
         arrival = None
         if self._arrival is not None:
             new_position = np.cumsum(keep) - 1
-            arrival = _compact(new_position[self._arrival[keep[self._arrival]]])
+            arrival = compact(new_position[self._arrival[keep[self._arrival]]])
         return Ratings(self.users, self.items, by_user, times, arrival)
 
     def with_values(self, transform: Callable[[NDArray[np.float32]], ArrayLike]) -> "Ratings":
@@ -300,14 +296,3 @@ class Ratings:
     def to_scipy(self) -> scipy.sparse.csr_array:
         """A SciPy CSR array of users by items; observed zeros are stored."""
         return scipy.sparse.csr_array((self.values, self.item_indices, self.by_user.indptr), shape=self.shape)
-
-
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.integer]:
-    """The positions of `order` sorted by its distinct values, in linear time."""
-    position = np.full(int(order.max()) + 1, -1, dtype=np.int64)
-    position[order] = np.arange(len(order))
-    return _compact(position[position >= 0])
-
-
-def _compact(positions: NDArray[np.integer]) -> NDArray[np.integer]:
-    return positions.astype(np.uint32) if len(positions) < 2**32 else positions

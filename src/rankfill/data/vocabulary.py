@@ -45,7 +45,10 @@ class Vocabulary:
 
         Ascending order makes the numbering a function of the set of ids, not of the order they came in.
         """
-        codes, distinct = factorize(as_keys(ids))
+        keys = as_keys(ids)
+        if len(keys) == 1 and (close := _numbered_close(keys[0])) is not None:
+            return cls.from_keys((close[0],)), close[1]
+        codes, distinct = factorize(keys)
         values = distinct[0] if len(distinct) == 1 else decode(distinct)
         ascending = np.argsort(values, kind="stable")
         new_code = np.empty(len(ascending), dtype=np.int32)
@@ -134,6 +137,19 @@ def as_keys(ids: ArrayLike) -> Arrays:
     if kind in "uf":
         _check_whole(array)
     return (np.ascontiguousarray(array, dtype=np.int64),)
+
+
+def _numbered_close(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """The distinct numbers ascending and the place of each, by a table if they lie close enough together for one."""
+    lowest, highest = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
+    if highest - lowest >= min(4 * len(ids), 2**26):
+        return None
+    offsets = ids - lowest
+    seen = np.zeros(highest - lowest + 1, dtype=bool)
+    seen[offsets] = True
+    place = np.cumsum(seen, dtype=np.int32)
+    place -= 1
+    return np.flatnonzero(seen) + lowest, place[offsets]
 
 
 def _keys_of_objects(ids: list[Any]) -> Arrays:

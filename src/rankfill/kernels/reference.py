@@ -54,7 +54,7 @@ def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scal
     tolerance = real(BISECTION_TOLERANCE) * max(real(scale), real(1))
     breakpoints = np.divide(w, a, out=np.zeros_like(w), where=a > 0)
     low, high = real(0), breakpoints.max() or real(1)
-    for _ in range(64):
+    for _ in range(65):
         if not root_function(high, w, a, b, softness) > 0:
             break
         low, high = high, high * 2
@@ -94,7 +94,7 @@ def step_size(w: NDArray[Any], x: NDArray[Any], y: Any, error: Any, rule: Rule) 
     if rule.slack == "linear":
         step = min(real(rule.C), step)
     sign = real(1) if error < 0 else real(-1)
-    if rule.nonnegative and rule.root != "approximate":
+    if step != 0 and rule.nonnegative and rule.root != "approximate":
         step = _root_step(w, sign * x, sign * real(y) + real(rule.epsilon), softness, abs(real(y)), rule)
     return -sign * step
 
@@ -213,7 +213,7 @@ def top_n(
         score = np.zeros(len(item_factors), dtype=np.float32)
         for k in range(rank):
             score = score + p[k] * item_factors[:, k]
-        candidates = allowed.copy()
+        candidates = allowed & (score > -np.inf)
         candidates[seen_items[seen_indptr[row] : seen_indptr[row + 1]]] = False
         best = np.flatnonzero(candidates)
         best = best[np.lexsort((best, -score[best]))][:n]

@@ -1,6 +1,7 @@
 """How many threads the kernels use, and which instruction set. Neither changes a result."""
 
 import os
+from numbers import Integral
 
 from rankfill.kernels import _native
 
@@ -33,6 +34,8 @@ _instruction_set = _fastest_instruction_set()
 def set_threads(n: int | None) -> None:
     """Sets how many threads the kernels may use; None means all cores. Results are the same to the bit."""
     global _threads
+    if n is not None and not isinstance(n, Integral):
+        raise TypeError(f"threads must be a whole number or None for all cores, found {n!r}")
     if n is not None and n < 1:
         raise ValueError(f"threads must be at least 1, found {n}; None uses all cores")
     _threads = _available_cores() if n is None else int(n)

@@ -1,8 +1,10 @@
 """The contract of every model: ratings in, predictions and recommendations by id out."""
 
+import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -59,8 +61,14 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         self._check(ratings)
         if len(ratings) == 0:
             raise ValueError("there are no ratings to learn from; give at least one")
-        if validation is not None and len(validation) == 0:
-            raise ValueError("there are no validation ratings; leave validation out to train without")
+        if validation is not None:
+            Model._check(self, validation)
+            if len(validation) == 0:
+                raise ValueError("there are no validation ratings; leave validation out to train without")
+        if init is not None and not isinstance(init, type(self)):
+            raise TypeError(f"init must be a fitted {type(self).__name__}, found {type(init).__name__}")
+        if init is self:  # what it has learned is about to be forgotten
+            init = copy.copy(self)
         self._begin(ratings.users, ratings.items)
         self._take_note(ratings, np.arange(ratings.n_users), np.arange(ratings.n_items))
         self._seen = SeenItems.of(ratings.by_user)
@@ -91,10 +99,11 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         rating in training are never recommended, items the user has rated only with `exclude_seen=False`.
         """
         self._check_fitted()
-        if n < 1:
-            raise ValueError(f"n must be at least 1, found {n}")
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1, found {n}")
         if isinstance(users, Ratings):
-            known = users.select(self.items_.index(users.items.ids())[users.item_indices] >= 0)
+            learned = self._learned_items(self._own_rows(self.items_, users.items)) >= 0
+            known = users.select(learned[users.item_indices])
             indices, scores = self._best_items_folded(known, n, exclude_seen)
         else:
             rows = self.users_.index(np.atleast_1d(_as_array(users)))
@@ -154,10 +163,11 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         self.history_ = []
 
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
-        """Counts, mean and range, `users` and `items` being the rows here of the rows of the ratings."""
+        """Counts, mean and range; `users` and `items` are the rows here of the rows of the ratings, −1 if unrated."""
         before, new = int(self._user_counts.array.sum()), len(ratings)
-        self._user_counts.array[users] += ratings.by_user.counts()
-        self._item_counts.array[items] += np.bincount(ratings.item_indices, minlength=ratings.n_items)
+        self._user_counts.array[users[users >= 0]] += ratings.by_user.counts()[users >= 0]
+        item_counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
+        self._item_counts.array[items[items >= 0]] += item_counts[items >= 0]
         self.mean_ = (self.mean_ * before + ratings.mean() * new) / max(before + new, 1)
         values = ratings.values
         self.range_ = (
@@ -197,7 +207,10 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         about = {
             "rankfill": FORMAT_VERSION,
             "model": type(self).__name__,
-            "parameters": self.get_params(deep=False),
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.get_params(deep=False).items()
+            },
             "mean": self.mean_,
             "range": list(self.range_),
             "history": [vars(report) for report in self.history_],

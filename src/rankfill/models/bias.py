@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import padded, padded_copy
 from rankfill.models.factors import FactorModel
-from rankfill.models.training import Callback, EpochReport
+from rankfill.models.training import Callback, Training
 
 Effects = Literal["none", "items", "users", "both"]
 
@@ -32,6 +32,7 @@ class Bias(FactorModel):
     """
 
     readable_factors: ClassVar[bool] = False
+    passes, tol = 1, 0.0  # one pass is all there is
 
     def __init__(self, *, effects: Effects = "both", shrinkage: float = 5.0, clip: bool = True) -> None:
         self.effects = effects
@@ -48,17 +49,19 @@ class Bias(FactorModel):
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
+        with Training(self, validation, callbacks) as training:
+            for _ in training.epochs():
+                self._set_effects(ratings)
+                train = self._error(ratings)
+                training.report(train**2 * len(ratings), train)
+
+    def _set_effects(self, ratings: Ratings) -> None:
         item_level = np.full(ratings.n_items, self.mean_)
         if self.effects in ("items", "both"):
             item_level += self._shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
         items = np.column_stack([item_level, np.ones(ratings.n_items)])
         self._set_factors(padded_copy(np.zeros((ratings.n_users, 2))), padded_copy(items), rank=2)
         self._users.array[:, :2] = self.fold_in(ratings)
-        train = self._error(ratings)
-        held_out = None if validation is None else self._error(validation)
-        self.history_ = [EpochReport(1, 0.0, train**2 * len(ratings), train, held_out)]
-        for callback in callbacks:
-            callback(self.history_[0])
 
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
         """Rows (1, d̃_u) for people not in training; the items keep their effects."""

@@ -37,7 +37,7 @@ class FactorModel(Model):
         return view
 
     def _set_factors(self, users: NDArray[np.float32], items: NDArray[np.float32], rank: int) -> None:
-        self._users, self._items, self.rank_ = Growing(users), Growing(items), rank
+        self._users, self._items, self.rank_ = Growing(users), Growing(items), int(rank)
 
     def _default_user(self) -> NDArray[np.float32]:
         return _mean_row(self._users.array, self._user_counts.array)

@@ -13,6 +13,7 @@ the pass, each term taken before its update; `train` is the mean absolute error 
 """
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -79,11 +80,15 @@ class PassiveAggressive(FactorModel):
     def partial_fit(self, ratings: Ratings) -> Self:
         """Goes on from what was learned, one round a rating in the order of the stream; new ids get new rows."""
         self._check(ratings)
+        if len(ratings) == 0:
+            return self
         if not hasattr(self, "users_"):
             empty = Vocabulary(ratings.users.ids()[:0]), Vocabulary(ratings.items.ids()[:0])
             self._begin(*empty)
             self._seen = SeenItems(np.zeros(1, np.int64), np.empty(0, np.int32))
             self._set_factors(padded(0, self.rank), padded(0, self.rank), self.rank)
+        elif self.rank != self.rank_:
+            raise ValueError(f"rank is {self.rank}, what was learned has {self.rank_}; fit anew, or set rank back")
         order = ratings.stream_order()
         users, items = self._grow(ratings, order)
         user_rows, item_rows = users[ratings.user_indices[order]], items[ratings.item_indices[order]]
@@ -105,9 +110,9 @@ class PassiveAggressive(FactorModel):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        for name, value in (("rank", self.rank), ("passes", self.passes)):
-            if int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, found {value}")
+        for name, value, least in (("rank", self.rank, 1), ("passes", self.passes, 1), ("seed", self.seed, 0)):
+            if not isinstance(value, Integral) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, found {value!r}")
         if self.nonnegative not in get_args(Nonnegative):
             raise ValueError(
                 f"nonnegative must be one of {', '.join(get_args(Nonnegative))}, found {self.nonnegative!r}"
@@ -153,7 +158,7 @@ class PassiveAggressive(FactorModel):
     def _start_of_items(self, first: int, last: int) -> NDArray[np.float32]:
         """Uniform rows first … last − 1: a row depends on the seed and its number, not on when it is asked for."""
         bits = np.random.PCG64(self.seed)
-        bits.advance(first * self.rank)
+        bits.advance(int(first * self.rank))
         rows = padded(last - first, self.rank)
         rows[:, : self.rank] = np.random.Generator(bits).random((last - first, self.rank))
         return rows
@@ -177,6 +182,7 @@ class PassiveAggressive(FactorModel):
         user_ids = ratings.users.ids(_by_first_appearance(ratings.user_indices[order]))
         item_ids = ratings.items.ids(_by_first_appearance(ratings.item_indices[order]))
         n_items = len(self.items_)
+        self.items_.index(item_ids)  # ids of the wrong kind are refused before anything has grown
         self.users_.add(user_ids)
         self.items_.add(item_ids)
         self._users.extend(padded(len(self.users_) - len(self._users), self.rank))

@@ -39,8 +39,8 @@ class SeenItems:
     def rows(self, users: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """(indptr, items): for each user asked for, the items seen, ascending; none for user −1."""
         inside = (users >= 0) & (users < len(self.indptr) - 1)
-        asked = np.where(inside, users, 0)
-        starts, counts = self.indptr[asked], np.where(inside, self.indptr[asked + 1] - self.indptr[asked], 0)
+        starts, ends = self.indptr[np.where(inside, users, 0)], self.indptr[np.where(inside, users + 1, 0)]
+        counts = np.where(inside, ends - starts, 0)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         items = self.items[np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])]
         if not self._recent:

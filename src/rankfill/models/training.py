@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from rankfill.data import Ratings
 from rankfill.objectives.measures import Measure
 
@@ -110,4 +112,4 @@ class Training:
             self._best = watched
             self._best_state = None if validation is None else model._snapshot()
         wishes = [callback(report) for callback in self.callbacks]
-        self._stop = self._since_best >= PATIENCE or any(wish is True for wish in wishes)
+        self._stop = self._since_best >= PATIENCE or any(isinstance(wish, bool | np.bool_) and wish for wish in wishes)

@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "problem.hpp"
+#include "rankfill/drive.hpp"
+
+using namespace rankfill;
+
+const KernelTable& wide_table();
+
+TEST(the_best_items_are_those_of_a_full_sort) {
+    auto tables = available_tables();
+    tables.push_back(&wide_table());
+    const Problem problem(37, 53, 9, 2);  // rows of `fixed` stand for the items, their own rows for the users
+    const Factors<const float> items = problem.fixed_factors(), users{problem.fixed.data(), 37, problem.stride};
+    std::vector<std::uint8_t> allowed(53, 1);
+    allowed[5] = allowed[52] = 0;
+    for (const KernelTable* kernels : tables)
+        for (const int n : {1, 10, 60})
+            for (const int threads : {1, 3}) {
+                std::vector<std::int32_t> best(37 * n);
+                std::vector<float> scores(37 * n);
+                top_n(*kernels, users, items, 9, {problem.indptr, problem.indices, allowed},
+                      {n, best.data(), scores.data()}, threads);
+                for (std::int64_t user = 0; user < 37; ++user) {
+                    std::vector<std::pair<float, std::int32_t>> all;
+                    for (std::int32_t item = 0; item < 53; ++item) {
+                        const auto seen =
+                            std::span(problem.indices)
+                                .subspan(problem.indptr[user], problem.indptr[user + 1] - problem.indptr[user]);
+                        if (!allowed[item] || std::ranges::count(seen, item)) continue;
+                        float score = 0;
+                        for (int k = 0; k < 9; ++k) score = score + users.row(user)[k] * items.row(item)[k];
+                        all.emplace_back(-score, item);
+                    }
+                    std::sort(all.begin(), all.end());
+                    for (int k = 0; k < n; ++k) {
+                        const bool filled = k < std::ssize(all);
+                        CHECK(best[user * n + k] == (filled ? all[k].second : -1));
+                        CHECK(filled ? scores[user * n + k] == -all[k].first : std::isnan(scores[user * n + k]));
+                    }
+                }
+            }
+}
+
+TEST(unknown_ids_take_the_default_rows) {
+    const Problem problem(4, 6, 3, 9);
+    const Factors<const float> items = problem.fixed_factors();
+    std::vector<float> user(16, 0.0f), item(16, 0.0f), predictions(3);
+    user[0] = 1.0f, item[1] = 1.0f;
+    const std::vector<std::int32_t> users{-1, 2, -1}, rows{4, -1, -1};
+    for (const KernelTable* kernels : available_tables()) {
+        predict_pairs(*kernels, {users, rows}, items, items, {user.data(), item.data(), 3.5f}, predictions, 1);
+        CHECK(predictions[0] == items.row(4)[0]);
+        CHECK(predictions[1] == items.row(2)[1]);
+        CHECK(predictions[2] == 3.5f);
+    }
+}

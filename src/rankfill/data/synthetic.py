@@ -1,0 +1,206 @@
+"""Ratings made up to look like real ones, of any size.
+
+User u gives item i, rounded to the scale, with one star = a quarter of the width of the scale:
+
+    middle + star · (0.2 + user_effect[u] + item_effect[i] + 0.6 · taste[u] · appeal[i] / √rank + noise)
+
+Users' numbers of ratings and items' popularity have long tails (log-normal); popular items are somewhat better.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.data.film_club import film_club
+from rankfill.data.ratings import Ratings
+from rankfill.data.vocabulary import Vocabulary
+from rankfill.kernels import Rows
+
+# Users, items and ratings of well-known sets: MovieLens 10M, the Netflix prize, Yahoo! Music (KDD Cup 2011).
+SHAPES = {
+    "movielens-10m": (69_878, 10_677, 10_000_054),
+    "netflix": (480_189, 17_770, 100_480_507),
+    "yahoo-music": (1_000_990, 624_961, 252_800_275),
+}
+_SCALES: dict[str, tuple[tuple[float, float], float]] = {
+    "movielens-10m": ((0.5, 5.0), 0.5),
+    "netflix": ((1.0, 5.0), 1.0),
+    "yahoo-music": ((0.0, 100.0), 10.0),
+}
+_CHUNK = 2_000_000  # ratings made at a time; bounds the memory beyond the result
+
+
+def like(name: str, scale_down: float = 1.0, seed: int = 0) -> Ratings:
+    """Synthetic ratings of the shape and scale of a well-known set, see `SHAPES`.
+
+    `scale_down=100` makes a hundredth of the ratings, of a tenth of the users for a tenth of the items: as dense.
+    """
+    if name not in SHAPES:
+        raise ValueError(f"there is no shape {name!r}; choose one of {', '.join(SHAPES)}")
+    if not scale_down >= 1:
+        raise ValueError(f"scale_down must be at least 1, found {scale_down}; 100 makes a hundredth of the ratings")
+    n_users, n_items, n_ratings = SHAPES[name]
+    side = scale_down**0.5
+    shape = max(round(n_users / side), 1), max(round(n_items / side), 1)
+    scale, step = _SCALES[name]
+    return low_rank(*shape, min(round(n_ratings / scale_down), shape[0] * shape[1]), scale=scale, step=step, seed=seed)
+
+
+def low_rank(
+    n_users: int,
+    n_items: int,
+    n_ratings: int,
+    rank: int = 10,
+    noise: float = 0.7,
+    scale: tuple[float, float] = (1.0, 5.0),
+    step: float | None = 1.0,
+    seed: int = 0,
+) -> Ratings:
+    """Ratings with a planted taste of the given rank; `noise` is a standard deviation in stars, no step no rounding.
+
+    >>> low_rank(n_users=50, n_items=20, n_ratings=300)
+    Ratings(300 ratings, 50 users, 20 items, values 1 to 5)
+    """
+    _check(n_users, n_items, n_ratings, rank, noise, scale, step)
+    random = np.random.default_rng(seed)
+    log_popularity = random.normal(0, 1.75, n_items)
+    counts = _long_tailed_counts(random.lognormal(0, 1.2, n_users), n_ratings, n_items, random)
+    slots = _slots(np.exp(log_popularity), n_users / n_ratings)
+    quality = 0.5 * log_popularity / 1.75 + 0.87 * random.normal(size=n_items)
+    planted = _Planted(
+        random.normal(0, 0.4, n_users).astype(np.float32),
+        (0.5 * quality).astype(np.float32),
+        random.normal(0, 1, (n_users, rank)).astype(np.float32),
+        random.normal(0, 0.6 / rank**0.5, (n_items, rank)).astype(np.float32),
+    )
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    items, values = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings, dtype=np.float32)
+    for first, last in _chunks(indptr):
+        here = slice(indptr[first], indptr[last])
+        users, items[here] = _distinct_pairs(counts[first:last], slots, n_items, random)
+        stars = planted.stars(users + first, items[here])
+        stars += np.float32(noise) * random.standard_normal(len(stars), dtype=np.float32)
+        values[here] = _on_scale(stars, scale, step)
+    return Ratings(Vocabulary.of_range(n_users), Vocabulary.of_range(n_items), Rows(indptr, items, values))
+
+
+class _Planted:
+    """What the ratings are made of, before noise and rounding."""
+
+    def __init__(
+        self,
+        user_effect: NDArray[np.float32],
+        item_effect: NDArray[np.float32],
+        taste: NDArray[np.float32],
+        appeal: NDArray[np.float32],
+    ) -> None:
+        self.user_effect, self.item_effect, self.taste, self.appeal = user_effect, item_effect, taste, appeal
+
+    def stars(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float32]:
+        matched: NDArray[np.float32] = np.einsum("nk,nk->n", self.taste[users], self.appeal[items])
+        matched += self.user_effect[users]
+        matched += self.item_effect[items]
+        return matched + np.float32(0.2)
+
+
+def _check(
+    n_users: int,
+    n_items: int,
+    n_ratings: int,
+    rank: int,
+    noise: float,
+    scale: tuple[float, float],
+    step: float | None,
+) -> None:
+    if min(n_users, n_items, n_ratings, rank) < 1:
+        raise ValueError(
+            f"n_users, n_items, n_ratings and rank must be at least 1, found {n_users}, {n_items}, {n_ratings}, {rank}"
+        )
+    if n_ratings > n_users * n_items:
+        raise ValueError(
+            f"n_ratings={n_ratings} is more than the {n_users * n_items} pairs of {n_users} users and {n_items} items; "
+            "ask for fewer"
+        )
+    if not noise >= 0:
+        raise ValueError(f"noise must be at least 0, found {noise}")
+    if not scale[0] < scale[1] or (step is not None and not step > 0):
+        raise ValueError(
+            f"the scale must ascend by a positive step, found scale={scale}, step={step}; such as scale=(1, 5), step=1"
+        )
+
+
+def _long_tailed_counts(
+    weights: NDArray[np.float64], total: int, n_items: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """Whole numbers in proportion to the weights, from 1 to n_items where that is possible, of exactly that total."""
+    least = 1 if total >= len(weights) else 0
+    most = max(n_items // 2, min(-(-2 * total // len(weights)), n_items))
+    low, high = 0.0, total / float(weights.min())
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(middle * weights, least, most).sum() < total else (low, middle)
+    counts = np.clip(np.floor(low * weights), least, most).astype(np.int64)
+    while missing := total - int(counts.sum()):
+        movable = np.flatnonzero(counts < most if missing > 0 else counts > least)
+        counts[random.permutation(movable)[: abs(missing)]] += np.sign(missing)
+    return counts
+
+
+def _slots(popularity: NDArray[np.float64], users_per_rating: float) -> NDArray[np.int32]:
+    """A table that holds every item as often as it is popular, so that a random slot is a random item.
+
+    No item is drawn so often that more than half of the users would rate it.
+    """
+    share = popularity / popularity.sum()
+    share = np.minimum(share, max(0.5 * users_per_rating, 1 / len(share)))
+    size = max(2**18, 32 * len(share))
+    return np.repeat(np.arange(len(share), dtype=np.int32), np.ceil(size * share / share.sum()).astype(np.int64))
+
+
+def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """First and last row of runs of rows with about `_CHUNK` ratings each."""
+    inner = np.searchsorted(indptr, np.arange(_CHUNK, int(indptr[-1]), _CHUNK))
+    bounds = np.unique([0, *inner.tolist(), len(indptr) - 1]).tolist()
+    return list(pairwise(bounds))
+
+
+def _distinct_pairs(
+    counts: NDArray[np.int64], slots: NDArray[np.int32], n_items: int, random: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """For each row that many distinct items by popularity: drawn, repeats dropped, what lacks drawn again."""
+    rows = np.arange(len(counts))
+    pairs = np.empty(0, dtype=np.int64)
+    lacking = counts
+    for _ in range(8):
+        drawn = np.repeat(rows, lacking) * n_items + slots[random.integers(len(slots), size=int(lacking.sum()))]
+        pairs = np.concatenate([pairs, np.sort(drawn)])
+        pairs.sort(kind="stable")  # two ascending runs: a merge
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
+        lacking = counts - np.bincount(pairs // n_items, minlength=len(counts))
+        if not lacking.any():
+            break
+    # Whoever rates nearly everything popular gets the rest from what is left.
+    rest = [_left_over(row, int(lacking[row]), pairs, n_items, random) for row in np.flatnonzero(lacking).tolist()]
+    pairs = np.sort(np.concatenate([pairs, *rest]))
+    return pairs // n_items, (pairs % n_items).astype(np.int32)
+
+
+def _left_over(
+    row: int, n: int, pairs: NDArray[np.int64], n_items: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    begin, end = np.searchsorted(pairs, [row * n_items, (row + 1) * n_items])
+    unrated = np.setdiff1d(np.arange(n_items), pairs[begin:end] % n_items, assume_unique=True)
+    return row * n_items + random.choice(unrated, n, replace=False)
+
+
+def _on_scale(stars: NDArray[np.float32], scale: tuple[float, float], step: float | None) -> NDArray[np.float32]:
+    low, high = scale
+    values = (low + high) / 2 + stars * ((high - low) / 4)
+    if step is not None:
+        values = low + step * np.round((values - low) / step)
+    clipped: NDArray[np.float32] = np.clip(values, low, high).astype(np.float32)
+    return clipped
+
+
+__all__ = ["SHAPES", "film_club", "like", "low_rank"]

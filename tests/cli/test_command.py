@@ -1,0 +1,162 @@
+"""The command itself: help that teaches, options that follow the models, a bar only where there is a terminal."""
+
+import importlib
+import inspect
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from rich.console import Console
+
+import rankfill as rf
+from rankfill.cli import VERBS, curve, fit, parameters, progress
+from rankfill.models import EpochReport
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"rankfill {rf.__version__}\n"
+
+
+def test_help_lists_every_verb_by_its_first_line(run: Run) -> None:
+    for arguments in ([], ["--help"]):
+        outcome = run(*arguments)
+        assert outcome.code == 0
+        assert all(f" {verb} " in outcome.out and summary in outcome.out for verb, summary in VERBS.items())
+    for verb, summary in VERBS.items():
+        module = importlib.import_module(f"rankfill.cli.{verb}")
+        assert inspect.getdoc(getattr(module, verb)).splitlines()[0] == summary
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_verb_shows_an_example(run: Run, verb: str) -> None:
+    outcome = run(verb, "--help")
+    assert outcome.code == 0
+    assert f" rankfill {verb}" in outcome.out.split("Usage:")[1].partition("\n")[2]
+
+
+def test_help_of_fit_explains_every_parameter(run: Run) -> None:
+    text = run("fit", "--help").out
+    assert rf.MODELS
+    for cls in rf.MODELS.values():
+        for name in parameters.parameters_of(cls):
+            assert f"--{name.replace('_', '-')} " in text
+            assert parameters.meaning_of(cls, name), f"say in parameters.MEANINGS what {name} means"
+
+
+class Oracle(rf.Bias):
+    """Knows everything.
+
+    depth: how far to look
+    """
+
+    def __init__(
+        self,
+        *,
+        depth: int = 3,
+        side: Literal["left", "right"] | None = None,
+        step: float | Literal["auto"] = "auto",
+        effects: bool = False,
+        helper: rf.Bias | None = None,
+    ) -> None:
+        self.depth, self.side, self.step, self.effects, self.helper = depth, side, step, effects, helper
+
+
+@pytest.fixture
+def oracle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rf.MODELS, "oracle", Oracle)
+
+
+@pytest.mark.usefixtures("oracle")
+def test_a_new_model_brings_its_options() -> None:
+    def verb(own: int = 1, **given: Any) -> None: ...
+
+    options = inspect.signature(parameters.with_model_parameters(verb)).parameters
+    assert next(iter(options)) == "own"
+    assert {"depth", "side", "step", "effects", "rank"} <= set(options)
+    assert "helper" not in options, "a model cannot be written in a word"
+    assert parameters.meaning_of(Oracle, "depth") == "how far to look"
+
+
+@pytest.mark.usefixtures("oracle")
+@pytest.mark.parametrize(
+    ("given", "learned"),
+    [
+        ({"depth": "7"}, {"depth": 7}),
+        ({"side": "left"}, {"side": "left"}),
+        ({"side": "none"}, {"side": None}),
+        ({"step": "auto"}, {"step": "auto"}),
+        ({"step": "0.5"}, {"step": 0.5}),
+        ({"effects": "yes"}, {"effects": True}),
+        ({"effects": "off", "depth": None}, {"effects": False, "depth": 3}),
+    ],
+)
+def test_values_become_what_the_model_takes(given: dict[str, Any], learned: dict[str, Any]) -> None:
+    model = parameters.make_model("oracle", given)
+    assert {name: getattr(model, name) for name in learned} == learned
+
+
+@pytest.mark.usefixtures("oracle")
+def test_values_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="--step must be one of NUMBER, auto, found 'soon'"):
+        parameters.make_model("oracle", {"step": "soon"})
+
+
+def test_own_options_of_fit_hide_none_of_a_model() -> None:
+    own = set(inspect.signature(fit.fit).parameters)
+    hidden = {name for cls in rf.MODELS.values() for name in parameters.parameters_of(cls)} - {
+        name for name in own if inspect.signature(fit.fit).parameters[name].kind.name == "KEYWORD_ONLY"
+    }
+    assert hidden == {"seed"}, "fit hands its own --seed to the model"
+
+
+REPORTS = [EpochReport(k + 1, 0.5 * (k + 1), 1.0, 1 / (k + 1), abs(k - 20) / 40 + 1, measure="mae") for k in range(40)]
+
+
+def test_a_long_curve_is_shown_in_part() -> None:
+    table = curve.curve_table(REPORTS, baseline=1.2)
+    passes = list(table.columns[0].cells)
+    assert passes[0] == "1"
+    assert passes[-2:] == ["40", "bias"]
+    assert "21" in passes, "the best pass is among those shown"
+    assert len(passes) <= curve.MOST_ROWS + 1
+    bars = list(table.columns[-1].cells)
+    assert [bar.endswith("best") for bar in bars] == [number == "21" for number in passes]
+
+
+def test_a_curve_without_validation_and_of_one_pass() -> None:
+    table = curve.curve_table([EpochReport(1, 0.0, 1.0, 0.5)])
+    assert [list(column.cells) for column in table.columns[:4]] == [["1"], ["0.5000"], [""], ["0.00"]]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_bar_is_silent_without_a_terminal(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(
+        progress, "console", lambda stderr: Console(file=screen, force_terminal=terminal, width=100, markup=False)
+    )
+    with progress.PassBar(passes=40, n_ratings=3_000_000) as bar:
+        bar(REPORTS[3])
+        bar._progress.refresh()
+    shown = screen.getvalue()
+    if terminal:
+        for words in ("pass 5 of 40", "validation mae 1.4250", "6M ratings/s", "0:18 left"):
+            assert words in shown
+    else:
+        assert shown == ""
+
+
+def test_a_budget_shortens_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar = progress.PassBar(passes=40, n_ratings=10, budget=5.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 100.0)
+    bar(REPORTS[3])
+    assert bar._progress.tasks[0].fields["end"] == 103.0
+
+
+def test_files_are_written_100_columns_wide(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    assert max(map(len, run("info", model).out.splitlines())) <= 100
