@@ -14,6 +14,7 @@ from pathlib import Path
 
 import rankfill as rf
 from rankfill.data import datasets
+from rankfill.objectives import measures
 
 CANDIDATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 PASSES = (1, 3, 5)
@@ -23,7 +24,6 @@ def test_errors(model: rf.Model, test: rf.Ratings) -> dict[str, float]:
     """The normalised error, unclipped and clipped, and the root mean squared error of clipped predictions."""
     users, items = test.users.ids(test.user_indices), test.items.ids(test.item_indices)
     raw, clipped = (model.set_params(clip=clip).predict(users, items) for clip in (False, True))
-    measures = rf.objectives.measures
     return {
         "nmae": measures.nmae(test.values, raw),
         "nmae clipped": measures.nmae(test.values, clipped),

@@ -88,8 +88,9 @@ def test_baselines_are_dashed_and_labelled() -> None:
     assert words(learning_curve(history(9), baseline=2.5))[-1] == "baseline 2.5000"
 
 
-def test_labels_do_not_overlap() -> None:
-    figure = draw(learning_curve({str(k): history(9) for k in range(6)}, baseline=2.65))
+@pytest.mark.parametrize("validation", [True, False], ids=["mid-height", "at the bottom"])
+def test_labels_do_not_overlap(validation: bool) -> None:
+    figure = draw(learning_curve({str(k): history(9, validation) for k in range(6)}, baseline=1.1))
     boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda box: box.y0)
     assert len(boxes) == 7
     assert all(upper.y0 >= lower.y1 - 1 for lower, upper in itertools.pairwise(boxes))

@@ -25,7 +25,7 @@ def test_a_table_for_each_user(run: Run, model: Path, titles: Path) -> None:
     assert outcome.code == 0
     assert outcome.err == ""
     assert outcome.out.index(f"For user {first}") < outcome.out.index(f"For user {second}")
-    rows = [line.split() for line in outcome.out.splitlines() if line.split()[0].isdigit()]
+    rows = [line.split() for line in outcome.out.splitlines() if line[:4].strip().isdigit()]
     best = fitted.recommend([first, second], n=3)
     assert [row[1] for row in rows] == [str(item) for item in best.items.ravel()]
     assert [row[2] for row in rows] == [f"{score:.3f}" for score in best.scores.ravel()]

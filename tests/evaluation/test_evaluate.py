@@ -194,6 +194,13 @@ def test_items_rated_in_training_cannot_be_hit() -> None:
     assert result["rmse"] > 0
 
 
+def test_coverage_counts_only_items_with_training_ratings() -> None:
+    ratings = Ratings.from_dense([[5, 4, 3, 2, 1]] * 3)
+    train = ratings.select((ratings.item_indices < 3) & ((ratings.user_indices > 0) | (ratings.item_indices > 0)))
+    test = ratings.select((ratings.item_indices == 0) & (ratings.user_indices == 0))
+    assert evaluate(Bias().fit(train), test)["coverage"] == pytest.approx(1 / 3)  # of items 0, 1 and 2
+
+
 def test_nothing_qualifies_gives_nan_without_a_warning() -> None:
     train, test = random_split(1)
     model = Bias().fit(train)

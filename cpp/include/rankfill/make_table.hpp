@@ -59,12 +59,6 @@ inline void predict(Pairs pairs, Factors<const float> users, Factors<const float
     });
 }
 
-inline void top_n(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
-                  std::int64_t n_items, const Exclusions& excluded, const Ranked& ranked) {
-    top_n_rows(users, first, last, rank, tiles, n_items, excluded.seen_indptr, excluded.seen_items, excluded.allowed,
-               ranked.n, ranked.items, ranked.scores);
-}
-
 template <class T>
 T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
     return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
@@ -80,7 +74,7 @@ inline KernelTable make_table(std::string_view name) {
             online,
             predict,
             pack_tiles,
-            top_n};
+            top_n_rows};
 }
 
 }  // namespace rankfill::RANKFILL_ISA

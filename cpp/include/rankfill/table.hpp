@@ -1,6 +1,7 @@
 // The kernels that exist once for each instruction set, and the choice among them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,11 @@ struct Exclusions {
     std::span<const std::int64_t> seen_indptr;
     std::span<const std::int32_t> seen_items;
     std::span<const std::uint8_t> allowed;
+
+    bool seen(std::int64_t row, std::int32_t item) const {
+        const auto begin = seen_items.begin();
+        return std::binary_search(begin + seen_indptr[row], begin + seen_indptr[row + 1], item);
+    }
 };
 
 struct Ranked {

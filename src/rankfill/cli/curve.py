@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from rankfill.cli.shared import plain_table
 from rankfill.models import EpochReport
 
 MOST_ROWS = 12
@@ -15,9 +16,7 @@ def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -
     watched = [_watched(report) for report in history]
     best = watched.index(min(watched))
     span = [*watched, *([] if baseline is None else [baseline])]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("pass", "train", "validation", "seconds"):
-        table.add_column(name, justify="right")
+    table = plain_table("pass#", "train#", "validation#", "seconds#")
     table.add_column(f"{history[0].measure}, shorter is better", style="cyan", no_wrap=True)
     for row in _shown_rows(len(history), best):
         report = history[row]

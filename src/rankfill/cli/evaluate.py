@@ -16,6 +16,7 @@ from rankfill.cli.shared import (
     as_known,
     console,
     parse_columns,
+    plain_table,
     read_model,
     use_threads,
     without_nan,
@@ -68,7 +69,7 @@ def evaluate(
 
 
 def _table(scores: dict[str, float], n: int) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")

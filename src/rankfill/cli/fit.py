@@ -20,9 +20,8 @@ from rankfill.cli.shared import (
     parse_columns,
     use_threads,
 )
-from rankfill.data import Ratings, read_ratings
+from rankfill.data import Ratings, read_ratings, split
 from rankfill.data.ratings import Duplicates
-from rankfill.data.splits import split
 from rankfill.evaluation import evaluate
 from rankfill.models import MODELS, Bias, Model, TimeBudget
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from rankfill.cli.parameters import option_name, shown
-from rankfill.cli.shared import Json, ModelFile, console, read_model, without_nan
+from rankfill.cli.shared import Json, ModelFile, console, plain_table, read_model, without_nan
 from rankfill.models import MODELS, Model
 
 
@@ -43,9 +43,8 @@ def _facts(model: Model, path: Path) -> dict[str, Any]:
 
 
 def _table(facts: dict[str, Any]) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column(style="dim")
-    table.add_column()
     parameters = " ".join(f"{option_name(name)} {shown(value)}" for name, value in facts["parameters"].items())
     low, high = facts["range"]
     rows = {

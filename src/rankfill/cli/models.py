@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from rankfill.cli.parameters import meaning_of, option_name, parameters_of, shape_of, shown
-from rankfill.cli.shared import console
+from rankfill.cli.shared import console, plain_table
 from rankfill.models import MODELS, Model
 
 
@@ -26,11 +26,7 @@ def models() -> None:
 
 
 def _parameters(cls: type[Model]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("option", no_wrap=True)
-    table.add_column("takes")
-    table.add_column("default", no_wrap=True)
-    table.add_column("meaning")
+    table = plain_table("option", "takes", "default", "meaning")
     for name, parameter in parameters_of(cls).items():
         table.add_row(
             option_name(name), shape_of(parameter.annotation), shown(parameter.default), meaning_of(cls, name)

@@ -18,6 +18,7 @@ from rankfill.cli.shared import (
     console,
     note,
     parse_ids,
+    plain_table,
     read_model,
     read_titles,
     use_threads,
@@ -73,6 +74,8 @@ def recommend(
     elif users is not None:
         best = fitted.recommend(users, n=n, exclude_seen=exclude_seen)
         for row, each in enumerate(users.tolist()):
+            if row:
+                console().print()
             console().print(_table(each, Recommendations(best.items[row], best.scores[row]), names))
 
 
@@ -84,12 +87,8 @@ def _tell_unknown(model: Model, users: NDArray[Any]) -> None:
 def _table(user: Any, best: Recommendations, titles: dict[Any, str]) -> Table:
     found = ~np.isnan(best.scores)
     items = best.items[found].tolist()
-    table = Table(title=f"For user {user}", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    table.add_column("rank", justify="right", style="dim")
-    table.add_column("item")
-    table.add_column("score", justify="right")
-    if titles:
-        table.add_column("title")
+    table = plain_table("rank#", "item", "score#", *(["title"] if titles else []))
+    table.title, table.title_justify, table.title_style = f"For user {user}", "left", "bold"
     for rank, (item, score) in enumerate(zip(items, best.scores[found].tolist(), strict=True), start=1):
         table.add_row(str(rank), str(item), f"{score:.3f}", *([titles.get(item, "")] if titles else []))
     return table

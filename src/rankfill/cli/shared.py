@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from rankfill.data import Ratings, Vocabulary
@@ -51,6 +52,14 @@ def console(stderr: bool = False) -> Console:
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     width = None if terminal or "COLUMNS" in os.environ else WIDTH_OF_FILES
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines; a column whose name ends in # holds numbers. No names, no header."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=bool(columns))
+    for name in columns:
+        table.add_column(name.rstrip("#"), justify="right" if name.endswith("#") else "left")
+    return table
 
 
 def note(text: str) -> None:

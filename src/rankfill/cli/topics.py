@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from rankfill.cli.shared import ModelFile, Titles, check_picture, console, read_model, read_titles
+from rankfill.cli.shared import ModelFile, Titles, check_picture, console, plain_table, read_model, read_titles
 from rankfill.topics import By, Topic
 from rankfill.topics import topics as find_topics
 
@@ -35,7 +35,7 @@ def topics(
         check_picture(plot)
     fitted = read_model(model)
     found = find_topics(fitted, n=n, titles=read_titles(titles, fitted.items_), by=by)
-    console().print(topics_table(found))
+    console().print(_table(found))
     if plot is not None:
         from rankfill.plots import topics_plot
 
@@ -43,11 +43,8 @@ def topics(
         console().print(f"Drew {plot}.")
 
 
-def topics_table(found: Sequence[Topic]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("topic", justify="right", style="bold")
-    table.add_column("share", justify="right")
-    table.add_column("strongest items")
+def _table(found: Sequence[Topic]) -> Table:
+    table = plain_table("topic#", "share#", "strongest items")
     for topic in found:
         table.add_row(str(topic.factor), f"{topic.share:.1%}", " · ".join(topic.titles))
     return table

@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from rankfill.kernels import Rows, sort_into_rows
 
+_KEY_BITS = 63
+
 
 def sort_pairs(
     user_indices: NDArray[np.int32],
@@ -15,7 +17,7 @@ def sort_pairs(
 ) -> tuple[Rows, NDArray[np.int64]]:
     """The ratings by user, items ascending, equal pairs as they came; and the input row of every entry."""
     item_bits, row_bits = max(n_items - 1, 0).bit_length(), max(len(values) - 1, 0).bit_length()
-    if max(n_users - 1, 0).bit_length() + item_bits + row_bits > 63:
+    if max(n_users - 1, 0).bit_length() + item_bits + row_bits > _KEY_BITS:
         return _sort_twice(user_indices, item_indices, values, n_users, n_items)
     # User, item and row fit one number: sorting those is twice as fast as two stable sorts.
     packed = user_indices.astype(np.int64)

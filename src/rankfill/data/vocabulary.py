@@ -184,9 +184,8 @@ def _any_string(ids: ArrayLike) -> bool:
 
 
 def _show(keys: Arrays, position: int) -> str:
-    return repr(
-        select(keys, np.array([position]))[0][0] if len(keys) == 1 else decode(select(keys, np.array([position])))[0]
-    )
+    shown = select(keys, np.array([position]))
+    return repr((shown[0] if len(shown) == 1 else decode(shown)).item())
 
 
 __all__ = ["Id", "Vocabulary", "as_keys"]

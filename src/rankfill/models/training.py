@@ -107,8 +107,10 @@ class Training:
         )
         model.history_.append(report)
         watched = objective if validation is None else validation
-        self._since_best = 0 if watched < self._best - model.tol * abs(self._best) else self._since_best + 1
-        if watched < self._best or len(model.history_) == 1:
+        first = len(model.history_) == 1
+        gained = first or watched < self._best - model.tol * abs(self._best)
+        self._since_best = 0 if gained else self._since_best + 1
+        if first or watched < self._best:
             self._best = watched
             self._best_state = None if validation is None else model._snapshot()
         wishes = [callback(report) for callback in self.callbacks]

@@ -1,0 +1,94 @@
+"""Settings are words and numbers that scikit-learn can read, set and clone."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import rankfill as rf
+
+
+def test_settings_are_keyword_only_with_defaults_and_stored_as_given(model):
+    parameters = list(inspect.signature(type(model)).parameters.values())
+    assert parameters
+    for parameter in parameters:
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameter.default is not inspect.Parameter.empty
+        marker = object()
+        assert getattr(type(model)(**{parameter.name: marker}), parameter.name) is marker
+
+
+def test_get_and_set_params_are_inverse(model):
+    parameters = model.get_params()
+    assert type(model)().set_params(**parameters).get_params() == parameters
+    with pytest.raises(ValueError, match="no_such_setting"):
+        model.set_params(no_such_setting=1)
+
+
+def test_clone_has_the_settings_and_nothing_else(model, ratings):
+    twin = clone(model.fit(ratings))
+    assert type(twin) is type(model)
+    assert twin.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        twin.predict(ratings.users.ids()[0], ratings.items.ids()[0])
+
+
+def test_repr_names_the_model_and_the_settings_that_differ(model):
+    assert repr(type(model)()) == f"{type(model).__name__}()"
+    assert "clip=False" in repr(type(model)(clip=False))
+
+
+def test_scikit_learn_sees_when_a_model_is_fitted(model, ratings):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(ratings))
+
+
+@pytest.mark.parametrize("ask", ["predict", "recommend", "fold_in", "save"])
+def test_nothing_can_be_asked_before_fit(model, ratings, tmp_path, ask):
+    arguments = {
+        "predict": (1000, 50),
+        "recommend": (1000,),
+        "fold_in": (ratings,),
+        "save": (tmp_path / "m.rankfill",),
+    }
+    with pytest.raises(NotFittedError, match=f"this {type(model).__name__} has learned nothing yet; call fit first"):
+        getattr(model, ask)(*arguments[ask])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fit_returns_the_model_itself(model, ratings):
+    assert model.fit(ratings) is model
+
+
+@pytest.mark.parametrize("wrong", [np.ones((3, 2)), [[1, 2, 3]], None, "ratings.csv"])
+def test_only_ratings_are_learned_from(model, ratings, wrong):
+    found = type(wrong).__name__
+    with pytest.raises(TypeError, match=f"a model learns from Ratings, found {found}; use Ratings.from_"):
+        model.fit(wrong)
+    if wrong is not None:
+        with pytest.raises(TypeError, match=f"a model learns from Ratings, found {found}"):
+            model.fit(ratings, validation=wrong)
+
+
+def test_no_ratings_are_refused_in_words(model, ratings):
+    nothing = ratings.select(np.zeros(len(ratings), dtype=bool))
+    with pytest.raises(ValueError, match="no ratings to learn from; give at least one"):
+        model.fit(nothing)
+    with pytest.raises(ValueError, match="no validation ratings; leave validation out"):
+        model.fit(ratings, validation=nothing)
+
+
+def test_numpy_numbers_are_as_good_as_pythons(model, ratings, answers, fresh, tmp_path):
+    """Settings often come out of np.arange or np.logspace."""
+    wrapped = {
+        name: np.int64(value) if type(value) is int else np.float64(value) if type(value) is float else value
+        for name, value in model.get_params().items()
+    }
+    ours = fresh(model, **wrapped).fit(ratings)
+    assert answers(ours) == answers(model.fit(ratings))
+    ours.save(tmp_path / "m.rankfill")
+    assert rf.load(tmp_path / "m.rankfill").get_params() == model.get_params()

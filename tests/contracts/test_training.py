@@ -1,0 +1,166 @@
+"""What happens around the passes: reports, stopping, the best model on validation ratings, Ctrl-C."""
+
+import numpy as np
+import pytest
+
+import rankfill as rf
+from rankfill.objectives.measures import MEASURES
+
+
+def error_on(model, ratings):
+    predicted = model.predict(ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices))
+    return MEASURES[model.measure](ratings.values, predicted)
+
+
+@pytest.fixture
+def halves(ratings):
+    keep = np.random.default_rng(5).random(len(ratings)) < 0.7
+    return ratings.select(keep), ratings.select(~keep)
+
+
+def test_history_is_a_report_a_pass(model, halves):
+    train, test = halves
+    model.fit(train, validation=test)
+    assert all(isinstance(report, rf.EpochReport) for report in model.history_)
+    assert [report.epoch for report in model.history_] == list(range(1, len(model.history_) + 1))
+    assert len(model.history_) == model.get_params().get("passes", 1)
+    seconds = [report.seconds for report in model.history_]
+    assert seconds == sorted(seconds)
+    assert seconds[0] >= 0
+    for report in model.history_:
+        assert np.isfinite([report.objective, report.train, report.validation]).all()
+        assert report.measure == model.measure
+    assert model.fit(train).history_[0].validation is None
+
+
+def test_validation_ratings_of_other_ids_are_measured_by_id(model, ratings, other_ratings):
+    model.fit(ratings, validation=other_ratings)
+    assert min(report.validation for report in model.history_) == pytest.approx(
+        error_on(model, other_ratings), rel=1e-6
+    )
+
+
+def test_best_state_on_the_validation_ratings_is_kept(iterative_model, halves, fresh):
+    train, test = halves
+    model = fresh(iterative_model, passes=25, tol=-10.0).fit(train, validation=test)
+    assert len(model.history_) == 25
+    assert error_on(model, test) == pytest.approx(min(report.validation for report in model.history_), rel=1e-6)
+
+
+def test_validation_does_not_change_what_is_learned(iterative_model, halves, answers, fresh):
+    train, test = halves
+    model = fresh(iterative_model, passes=25, tol=-10.0).fit(train, validation=test)
+    best = int(np.argmin([report.validation for report in model.history_])) + 1
+    assert answers(model) == answers(fresh(iterative_model, passes=best, tol=-10.0).fit(train))
+
+
+def test_callbacks_are_called_once_a_pass_with_its_report(model, ratings):
+    first, second = [], []
+    model.fit(ratings, callbacks=[first.append, second.append])
+    assert first == second == model.history_
+
+
+@pytest.mark.parametrize("true", [True, np.True_])
+def test_callback_stops_the_training_by_returning_true(iterative_model, ratings, fresh, true):
+    model = fresh(iterative_model, passes=9).fit(
+        ratings, callbacks=[lambda report: true if report.epoch == 2 else None]
+    )
+    assert len(model.history_) == 2
+
+
+def test_every_callback_is_called_even_when_one_stops(iterative_model, ratings):
+    calls = []
+    iterative_model.fit(ratings, callbacks=[lambda report: True, calls.append])
+    assert [report.epoch for report in calls] == [1]
+
+
+def test_stopped_training_is_as_good_as_fewer_passes(iterative_model, ratings, answers, fresh):
+    stopped = fresh(iterative_model, passes=9).fit(ratings, callbacks=[lambda report: report.epoch == 2])
+    assert answers(stopped) == answers(fresh(iterative_model, passes=2).fit(ratings))
+
+
+def test_time_budget_stops_after_the_pass_that_uses_it_up(iterative_model, ratings, fresh):
+    assert len(fresh(iterative_model, passes=5).fit(ratings, callbacks=[rf.TimeBudget(0.0)]).history_) == 1
+    assert len(fresh(iterative_model, passes=5, tol=-10.0).fit(ratings, callbacks=[rf.TimeBudget(1e9)]).history_) == 5
+
+
+def test_training_stops_when_three_passes_gain_too_little(iterative_model, ratings, fresh):
+    """A gain of more than the whole error is never had: one pass, and three without."""
+    assert len(fresh(iterative_model, passes=50, tol=1.0).fit(ratings).history_) == 4
+
+
+def test_interruption_keeps_what_has_been_learned_and_says_so(model, ratings, answers, fresh):
+    def interrupt(report):
+        if report.epoch == min(2, model.get_params().get("passes", 1)):
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match=r"interrupted after \d passes; the model is kept"):
+        interrupted = fresh(model).fit(ratings, callbacks=[interrupt])
+    fewer = {"passes": 2} if "passes" in model.get_params() else {}
+    assert answers(interrupted) == answers(fresh(model, **fewer).fit(ratings))
+
+
+def test_interruption_keeps_the_best_model_on_the_validation_ratings(iterative_model, halves, fresh):
+    train, test = halves
+
+    def interrupt(report):
+        if report.epoch == 20:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted after 20 passes"):
+        model = fresh(iterative_model, passes=99, tol=-10.0).fit(train, validation=test, callbacks=[interrupt])
+    assert len(model.history_) == 20
+    assert error_on(model, test) == pytest.approx(min(report.validation for report in model.history_), rel=1e-6)
+
+
+def test_other_exceptions_of_a_callback_come_through(model, ratings):
+    def fail(report):
+        raise RuntimeError("the disk of the log is full")
+
+    with pytest.raises(RuntimeError, match="the disk of the log is full"):
+        model.fit(ratings, callbacks=[fail])
+
+
+def test_warm_start_goes_on_from_where_the_other_model_ended(iterative_model, ratings, fresh):
+    long = fresh(iterative_model, passes=40, tol=-10.0).fit(ratings)
+    cold, warm = (fresh(iterative_model, passes=1).fit(ratings, init=start) for start in (None, long))
+    assert warm.history_[0].objective < cold.history_[0].objective
+    assert len(warm.history_) == 1
+
+
+def test_warm_start_from_itself_goes_on(iterative_model, ratings, answers, fresh):
+    ours = fresh(iterative_model).fit(ratings)
+    theirs = fresh(iterative_model).fit(ratings, init=fresh(iterative_model).fit(ratings))
+    assert answers(ours.fit(ratings, init=ours)) == answers(theirs)
+
+
+def test_warm_start_leaves_the_other_model_as_it_is(iterative_model, ratings, other_ratings, answers, fresh):
+    start = fresh(iterative_model).fit(other_ratings)
+    before = answers(start)
+    fresh(iterative_model).fit(ratings, init=start)
+    assert answers(start) == before
+
+
+def test_warm_start_goes_by_id_not_by_row(iterative_model, ratings, fresh):
+    """The same people and things, and others before them, so that every row number differs."""
+    users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
+    wider = rf.Ratings.from_arrays(
+        np.append(users, [-2, -1]), np.append(items, [-4, -3]), np.append(ratings.values, [3.0, 2.0])
+    )
+    start = fresh(iterative_model, passes=40, tol=-10.0).fit(wider)
+    cold, warm = (fresh(iterative_model, passes=1).fit(ratings, init=init) for init in (None, start))
+    assert warm.history_[0].objective < cold.history_[0].objective
+
+
+def test_warm_start_is_refused_in_words_where_it_cannot_be(ranked_model, ratings, named_ratings, fresh):
+    with pytest.raises(ValueError, match=r"init has rank 4, this model 5; give both the same"):
+        fresh(ranked_model, rank=5).fit(ratings, init=fresh(ranked_model).fit(ratings))
+    with pytest.raises(rf.models.base.NotFittedError, match="has learned nothing yet"):
+        fresh(ranked_model).fit(ratings, init=fresh(ranked_model))
+    with pytest.raises(TypeError, match="the ids known here are"):
+        fresh(ranked_model).fit(ratings, init=fresh(ranked_model).fit(named_ratings))
+
+
+def test_warm_start_from_something_else_is_refused_in_words(model, ratings):
+    with pytest.raises(TypeError, match=rf"init must be a fitted {type(model).__name__}, found dict"):
+        model.fit(ratings, init={"rank": 4})
