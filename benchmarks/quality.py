@@ -35,7 +35,7 @@ def paper_model(C: float, passes: int, seed: int) -> rf.PassiveAggressive:
     return rf.PassiveAggressive(rank=30, C=C, passes=passes, tol=-1, seed=seed, clip=False)
 
 
-def chosen_C(train: rf.Ratings, passes: int, seed: int) -> float:
+def choose_cap(train: rf.Ratings, passes: int, seed: int) -> float:
     """The C with the lowest absolute error on a quarter of the training ratings."""
     part, held_out = rf.split(train, test=0.25, by="user", seed=seed)
     errors = {C: test_errors(paper_model(C, passes, seed).fit(part), held_out)["nmae"] for C in CANDIDATES}
@@ -46,7 +46,7 @@ def measure(ratings: rf.Ratings, seed: int) -> dict[str, dict[str, float]]:
     train, test = rf.split(ratings, test=0.2, by="user", seed=seed)
     rows = {"Bias": test_errors(rf.Bias().fit(train), test)}
     for passes in PASSES:
-        C = chosen_C(train, passes, seed)
+        C = choose_cap(train, passes, seed)
         model = paper_model(C, passes, seed).fit(train)
         rows[f"NN-PA-I, {passes} pass{'es' * (passes > 1)}"] = {
             **test_errors(model, test),

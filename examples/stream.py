@@ -20,7 +20,11 @@ for start in range(0, len(stars), 4000):
         print(f"after {start:6,} ratings: {len(model.users_)} members, mean absolute error on the next {error:.3f}")
     model.partial_fit(rf.Ratings.from_arrays(users[now], films[now], stars[now]))
 
-# Somebody new is learned on the spot: before, the mean member stands in.
-before = model.predict("you", 1)
-model.partial_fit(rf.Ratings.from_arrays(["you"], [1], [5]))
-print(f"for a newcomer who gives film 1 five stars: {before:.2f} before, {model.predict('you', 1):.2f} after")
+# After a restart it goes on where it stopped: saved and loaded, it learns the same to the bit.
+model.save("stream.rankfill")
+again = rf.load("stream.rankfill")
+more = rf.Ratings.from_arrays(["m001", "somebody new"], [1, 2], [5, 3])
+for each in (model, again):
+    each.partial_fit(more)
+assert (model.predict("somebody new", [1, 2, 3]) == again.predict("somebody new", [1, 2, 3])).all()
+print(f"now {len(again.users_)} members")

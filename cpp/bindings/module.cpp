@@ -286,15 +286,15 @@ NB_MODULE(_native, m) {
         nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert());
     m.def(
         "insert_integers",
-        [](Vector<std::int32_t> slots, Vector<const std::int64_t> keys, std::int64_t first) {
+        [](Vector<std::int32_t> slots, std::int64_t first, Vector<const std::int64_t> keys) {
             hash_insert(span_of(slots), integer_keys(keys), first);
         },
-        nb::arg("slots").noconvert(), nb::arg("keys").noconvert(), nb::arg("first"));
+        nb::arg("slots").noconvert(), nb::arg("first"), nb::arg("keys").noconvert());
     m.def(
         "insert_strings",
-        [](Vector<std::int32_t> slots, Vector<const std::uint8_t> bytes, Vector<const std::int64_t> offsets,
-           std::int64_t first) { hash_insert(span_of(slots), string_keys(bytes, offsets), first); },
-        nb::arg("slots").noconvert(), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("first"));
+        [](Vector<std::int32_t> slots, std::int64_t first, Vector<const std::uint8_t> bytes,
+           Vector<const std::int64_t> offsets) { hash_insert(span_of(slots), string_keys(bytes, offsets), first); },
+        nb::arg("slots").noconvert(), nb::arg("first"), nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert());
     m.def(
         "find_integers",
         [](Vector<const std::int32_t> slots, Vector<const std::int64_t> keys, Vector<const std::int64_t> queries) {

@@ -1,7 +1,19 @@
 """rankfill fills in huge, mostly empty matrices: ratings in; predictions, recommendations and readable topics out."""
 
-from rankfill import plots
-from rankfill.data import Dataset, Ratings, Vocabulary, datasets, read_pairs, read_ratings, read_titles, split, synthetic
+import importlib
+from types import ModuleType
+
+from rankfill.data import (
+    Dataset,
+    Ratings,
+    Vocabulary,
+    datasets,
+    read_pairs,
+    read_ratings,
+    read_titles,
+    split,
+    synthetic,
+)
 from rankfill.evaluation import evaluate
 from rankfill.kernels import get_threads, set_threads
 from rankfill.models import MODELS, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
@@ -28,7 +40,6 @@ __all__ = [
     "explain",
     "get_threads",
     "load",
-    "plots",
     "read_pairs",
     "read_ratings",
     "read_titles",
@@ -38,3 +49,10 @@ __all__ = [
     "synthetic",
     "topics",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`rankfill.plots` brings matplotlib along, which takes half a second: it is loaded when first used."""
+    if name == "plots":
+        return importlib.import_module("rankfill.plots")
+    raise AttributeError(f"module 'rankfill' has no attribute {name!r}")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 import rankfill as rf
 
@@ -31,7 +32,7 @@ def test_learning_can_begin_with_nothing(incremental_model, ratings, named_ratin
 
 def test_no_ratings_teach_nothing(incremental_model, ratings, answers, fresh):
     nothing = ratings.select(np.zeros(len(ratings), dtype=bool))
-    with pytest.raises(rf.models.base.NotFittedError):
+    with pytest.raises(NotFittedError):
         fresh(incremental_model).partial_fit(nothing).predict(1000, 50)
     model = fresh(incremental_model).fit(ratings)
     before = answers(model)

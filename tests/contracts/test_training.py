@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import rankfill as rf
 from rankfill.objectives.measures import MEASURES
@@ -155,7 +156,7 @@ def test_warm_start_goes_by_id_not_by_row(iterative_model, ratings, fresh):
 def test_warm_start_is_refused_in_words_where_it_cannot_be(ranked_model, ratings, named_ratings, fresh):
     with pytest.raises(ValueError, match=r"init has rank 4, this model 5; give both the same"):
         fresh(ranked_model, rank=5).fit(ratings, init=fresh(ranked_model).fit(ratings))
-    with pytest.raises(rf.models.base.NotFittedError, match="has learned nothing yet"):
+    with pytest.raises(NotFittedError, match="has learned nothing yet"):
         fresh(ranked_model).fit(ratings, init=fresh(ranked_model))
     with pytest.raises(TypeError, match="the ids known here are"):
         fresh(ranked_model).fit(ratings, init=fresh(ranked_model).fit(named_ratings))

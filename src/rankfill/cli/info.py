@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from rankfill.cli.parameters import option_name, shown
+from rankfill.cli.parameters import typed
 from rankfill.cli.shared import Json, ModelFile, console, plain_table, read_model, without_nan
 from rankfill.models import MODELS, Model
 
@@ -45,7 +45,7 @@ def _facts(model: Model, path: Path) -> dict[str, Any]:
 def _table(facts: dict[str, Any]) -> Table:
     table = plain_table()
     table.add_column(style="dim")
-    parameters = " ".join(f"{option_name(name)} {shown(value)}" for name, value in facts["parameters"].items())
+    parameters = " ".join(typed(name, value) for name, value in facts["parameters"].items())
     low, high = facts["range"]
     rows = {
         "file": f"{facts['file']}, {facts['bytes'] / 1e6:,.1f} MB",
@@ -54,16 +54,20 @@ def _table(facts: dict[str, Any]) -> Table:
         "learned from": f"{facts['ratings']:,} ratings by {facts['users']:,} users of {facts['items']:,} items",
         "ratings": f"mean {facts['mean']:.4g}, from {low:g} to {high:g}",
         "rank": facts["rank"] or "none",
-        "last pass": _last(facts["history"]),
+        "passes": _passes(facts["history"]),
     }
     for name, value in rows.items():
         table.add_row(name, str(value))
     return table
 
 
-def _last(history: list[dict[str, Any]]) -> str:
+def _passes(history: list[dict[str, Any]]) -> str:
     if not history:
         return "none: learned from a stream"
     last = history[-1]
-    validation = "" if last["validation"] is None else f", validation {last['measure']} {last['validation']:.4f}"
-    return f"{last['epoch']}, after {last['seconds']:.2f} s: train {last['measure']} {last['train']:.4f}{validation}"
+    told = f"{last['epoch']} in {last['seconds']:.2f} s, {last['measure']} in training {last['train']:.4f} at the end"
+    measured = [report for report in history if report["validation"] is not None]
+    if not measured:
+        return told
+    best = min(measured, key=lambda report: report["validation"])
+    return f"{told}; kept is pass {best['epoch']}, in validation {best['validation']:.4f}"

@@ -5,7 +5,7 @@ import inspect
 from rich.padding import Padding
 from rich.table import Table
 
-from rankfill.cli.parameters import meaning_of, option_name, parameters_of, shape_of, shown
+from rankfill.cli.parameters import is_flag, meaning_of, option_name, parameters_of, shape_of, shown
 from rankfill.cli.shared import console, plain_table
 from rankfill.models import MODELS, Model
 
@@ -28,7 +28,6 @@ def models() -> None:
 def _parameters(cls: type[Model]) -> Table:
     table = plain_table("option", "takes", "default", "meaning")
     for name, parameter in parameters_of(cls).items():
-        table.add_row(
-            option_name(name), shape_of(parameter.annotation), shown(parameter.default), meaning_of(cls, name)
-        )
+        takes = f"or --no-{option_name(name)[2:]}" if is_flag(name) else shape_of(parameter.annotation)
+        table.add_row(option_name(name), takes, shown(parameter.default), meaning_of(cls, name))
     return table

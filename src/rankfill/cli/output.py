@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
-import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.cli.shared import check_output
@@ -92,8 +91,5 @@ def print_csv(columns: Columns) -> None:
     """The same table on stdout, numbers as short as they can be told apart."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(_texts(column) for column in columns.values()), strict=True))
-
-
-def _texts(column: NDArray[Any]) -> NDArray[Any]:
-    return np.array([f"{value:.7g}" for value in column.tolist()]) if column.dtype.kind == "f" else column
+    texts = (column.astype(str) if column.dtype.kind == "f" else column for column in columns.values())
+    writer.writerows(zip(*texts, strict=True))

@@ -67,6 +67,19 @@ def option_name(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
+def is_flag(parameter: str) -> bool:
+    """Whether it is yes or no in every model that has it: --clip and --no-clip."""
+    having = [parameters_of(cls)[parameter] for cls in MODELS.values() if parameter in parameters_of(cls)]
+    return all(each.annotation is bool for each in having)
+
+
+def typed(parameter: str, value: Any) -> str:
+    """A parameter with its value as it is typed."""
+    if is_flag(parameter):
+        return option_name(parameter) if value else f"--no-{option_name(parameter)[2:]}"
+    return f"{option_name(parameter)} {shown(value)}"
+
+
 def shape_of(annotation: Any) -> str:
     """What may be written, for a reader: NUMBER, or none|linear|quadratic."""
     words = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "yes|no", NoneType: "none"}
@@ -75,7 +88,7 @@ def shape_of(annotation: Any) -> str:
 
 def _option(name: str) -> inspect.Parameter:
     having = {model: parameters_of(cls)[name] for model, cls in MODELS.items() if name in parameters_of(cls)}
-    flag = all(each.annotation is bool for each in having.values())
+    flag = is_flag(name)
     switch = option_name(name)
     shapes = dict.fromkeys(shape_of(each.annotation) for each in having.values())
     words = [shape.replace("|", ", ") for shape in shapes if "|" in shape and not flag]

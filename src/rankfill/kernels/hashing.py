@@ -65,7 +65,7 @@ class HashedKeys:
 
     def _insert(self, first: int) -> None:
         insert = _native.insert_strings if self.of_strings else _native.insert_integers
-        insert(self._slots, *self.arrays, first=first)
+        insert(self._slots, first, *self.arrays)
 
 
 def encode(strings: Sequence[str]) -> Arrays:

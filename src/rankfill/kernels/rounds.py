@@ -1,6 +1,7 @@
 """Passive-aggressive rounds: one update, a pass over rows, and rounds in order of arrival."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -29,10 +30,10 @@ class Rule:
         for name, word, allowed in (("slack", self.slack, Slack), ("root", self.root, Root)):
             if word not in get_args(allowed):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, found {word!r}")
-        if not (self.C > 0 and np.isfinite(self.C)):
-            raise ValueError(f"C must be a positive number, found {self.C}; small values (0.001 to 0.1) move gently")
-        if not (self.epsilon >= 0 and np.isfinite(self.epsilon)):
-            raise ValueError(f"epsilon must be zero or a positive number, found {self.epsilon}")
+        if not (isinstance(self.C, Real) and 0 < self.C < np.inf):
+            raise ValueError(f"C must be a positive number, found {self.C!r}; small values (0.001 to 0.1) move gently")
+        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
+            raise ValueError(f"epsilon must be zero or a positive number, found {self.epsilon!r}")
 
     def native(self) -> _native.Rule:
         return _native.Rule(

@@ -7,6 +7,7 @@ effects="both"   r̂_ui = b̃_i + d̃_u,          d̃_u = Σ_i (r_ui − b̃_i) 
 """
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -43,8 +44,8 @@ class Bias(FactorModel):
         super()._check(ratings)
         if self.effects not in get_args(Effects):
             raise ValueError(f"effects must be one of {', '.join(get_args(Effects))}, found {self.effects!r}")
-        if not self.shrinkage >= 0:
-            raise ValueError(f"shrinkage must be zero or a positive number, found {self.shrinkage}")
+        if not (isinstance(self.shrinkage, Real) and self.shrinkage >= 0):
+            raise ValueError(f"shrinkage must be zero or a positive number, found {self.shrinkage!r}")
 
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
