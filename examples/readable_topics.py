@@ -2,8 +2,6 @@
 
 import rankfill as rf
 from rankfill.data.synthetic import film_club
-from rankfill.plots import topics_plot
-from rankfill.topics import explain
 
 club = film_club()
 model = rf.PassiveAggressive(rank=6, C=0.03, passes=30, nonnegative="both").fit(club.ratings)
@@ -11,11 +9,11 @@ model = rf.PassiveAggressive(rank=6, C=0.03, passes=30, nonnegative="both").fit(
 topics = rf.topics(model, n=5, titles=club.titles)
 for topic in topics:
     print(topic)
-topics_plot(topics, path="topics.png")
+rf.plots.topics_plot(topics, path="topics.png")
 
 # Why this film? The prediction is a sum over topics, and these carry most of it.
 film = model.recommend("m042", n=1).items[0, 0]
-for reason in explain(model, "m042", film):
+for reason in rf.explain(model, "m042", film):
     print(
         f"{club.titles[reason.item]}: topic {reason.factor} adds {reason.contribution:.2f} stars ({reason.share:.0%})"
     )

@@ -1,6 +1,7 @@
 """Every bad file is refused in one line that says what is wrong, with exit code 2 and nothing written."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,21 +62,26 @@ def test_no_such_file_and_a_folder(refused: Refused, model: Path, tmp_path: Path
         assert "is a folder" in refused(*arguments)
 
 
-def foreign_safetensors() -> bytes:
-    header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+def foreign_safetensors(dtype: str, **about: str) -> bytes:
+    arrays = {"w": {"dtype": dtype, "shape": [4 // (2 + 2 * (dtype == "F32"))], "data_offsets": [0, 4]}}
+    header = json.dumps({"__metadata__": about} | arrays).encode()
     return len(header).to_bytes(8, "little") + header + bytes(4)
 
 
 @pytest.mark.parametrize("verb", ["info", "topics", "recommend"])
-@pytest.mark.parametrize("damage", ["empty", "cut in the header", "cut in the arrays", "text", "another program's"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "header cut", "arrays cut", "text", "another's", "half floats", "no settings"]
+)
 def test_model_files(refused: Refused, model: Path, tmp_path: Path, verb: str, damage: str) -> None:
     whole = model.read_bytes()
     content = {
         "empty": b"",
-        "cut in the header": whole[:100],
-        "cut in the arrays": whole[:-100],
+        "header cut": whole[:100],
+        "arrays cut": whole[:-100],
         "text": b"user,item,rating\n" * 10,
-        "another program's": foreign_safetensors(),
+        "another's": foreign_safetensors("F32"),
+        "half floats": foreign_safetensors("BF16"),
+        "no settings": foreign_safetensors("F32", rankfill="1", model='"PassiveAggressive"'),
     }[damage]
     path = tmp_path / "bad.rankfill"
     path.write_bytes(content)
@@ -84,6 +90,24 @@ def test_model_files(refused: Refused, model: Path, tmp_path: Path, verb: str, d
 
 def test_a_file_where_a_folder_should_be(refused: Refused, numbers: Path) -> None:
     assert "there is no folder" in refused("fit", numbers, "-o", numbers / "m.rankfill")
+
+
+def test_what_is_no_file_is_not_replaced(refused: Refused, numbers: Path, model: Path, tmp_path: Path) -> None:
+    """A file is renamed onto its target: a device or a pipe must not be lost that way."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    words = f"cannot write {pipe}: it is no file; name a file"
+    assert refused("fit", numbers, "-o", pipe) == words
+    assert refused("recommend", model, "--all-users", "-o", pipe) == words
+    assert pipe.is_fifo()
+
+
+def test_a_folder_that_takes_no_files(refused: Refused, numbers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(**options: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", read_only)
+    assert "the folder takes no files (read-only file system)" in refused("fit", numbers, "-o", "m.rankfill")
 
 
 def test_missing_arguments(refused: Refused) -> None:

@@ -130,7 +130,13 @@ def test_a_long_curve_is_shown_in_part() -> None:
 
 def test_a_curve_without_validation_and_of_one_pass() -> None:
     table = curve.curve_table([EpochReport(1, 0.0, 1.0, 0.5)])
-    assert [list(column.cells) for column in table.columns[:4]] == [["1"], ["0.5000"], [""], ["0.00"]]
+    assert [list(column.cells) for column in table.columns[:3]] == [["1"], ["0.5000"], ["0.00"]]
+    assert [column.header for column in table.columns] == ["pass", "train", "seconds", "rmse, shorter is better"]
+
+
+def test_a_curve_that_left_the_numbers() -> None:
+    reports = [EpochReport(1, 0.0, 1.0, 0.5, 0.9), EpochReport(2, 0.1, 1.0, float("nan"), float("nan"))]
+    assert list(curve.curve_table(reports, baseline=0.8).columns[-1].cells)[1] == "?"
 
 
 @pytest.mark.parametrize("terminal", [True, False])

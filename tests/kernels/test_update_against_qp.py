@@ -231,6 +231,12 @@ def test_bisection_ends_within_its_tolerance_of_the_exact_root(slack):
             np.testing.assert_allclose(halved, np.maximum(w - slope * x, 0), rtol=1e-9, atol=1e-9)
 
 
+def test_bisection_is_not_misled_by_a_tiny_entry_of_x():
+    w, x = np.array([1.0, 1.0]), np.array([1.0, 1e-36])
+    halved = passive_aggressive_update(w, x, 0.5, slack="none", root="bisection")
+    np.testing.assert_allclose(halved, [0.5, 1.0], atol=1e-4)
+
+
 def project_on_simplex(v, radius):
     """Euclidean projection on {w >= 0, Σw = radius} by sorting (Held, Wolfe and Crowder 1974)."""
     down = np.sort(v)[::-1]

@@ -45,17 +45,14 @@ RANKFILL_INLINE Register<T> maximum(const Register<T>& a, const Register<T>& b) 
     return a > b ? a : b;
 }
 
-// Sixteen partial sums of a·b, folded to the width of one register.
-template <int Blocks, class T>
-RANKFILL_INLINE Register<T> partial_dot(const T* a, const T* b, int blocks) {
+// Sums term(at), a register's worth at a time for at = 0, kWidth, …: sixteen partial sums, folded to one register.
+template <class T, int Blocks, class Term>
+RANKFILL_INLINE Register<T> partial_sum(int blocks, const Term& term) {
     const int n = Blocks ? Blocks : blocks;
     Register<T> sums[kParts<T>];
-    for (int p = 0; p < kParts<T>; ++p) sums[p] = load(a + p * kWidth<T>) * load(b + p * kWidth<T>);
+    for (int p = 0; p < kParts<T>; ++p) sums[p] = term(p * kWidth<T>);
     for (int k = 1; k < n; ++k)
-        for (int p = 0; p < kParts<T>; ++p) {
-            const int at = k * kLanes + p * kWidth<T>;
-            sums[p] = sums[p] + load(a + at) * load(b + at);
-        }
+        for (int p = 0; p < kParts<T>; ++p) sums[p] = sums[p] + term(k * kLanes + p * kWidth<T>);
     for (int half = kParts<T> / 2; half >= 1; half /= 2)
         for (int p = 0; p < half; ++p) sums[p] = sums[p] + sums[p + half];
     return sums[0];
@@ -72,6 +69,11 @@ RANKFILL_INLINE T fold(Register<T> sums) {
 }
 
 // `Blocks` is the number of blocks when it is known at compile time, 0 when it is `blocks`.
+template <int Blocks, class T>
+RANKFILL_INLINE Register<T> partial_dot(const T* a, const T* b, int blocks) {
+    return partial_sum<T, Blocks>(blocks, [&](int at) { return load(a + at) * load(b + at); });
+}
+
 template <int Blocks, class T>
 RANKFILL_INLINE T dot(const T* a, const T* b, int blocks) {
     return fold<T>(partial_dot<Blocks>(a, b, blocks));

@@ -25,16 +25,36 @@ template <class T>
 struct RootFunction {
     const T* w;
     const T* x;
-    int n;
+    int blocks;
     T sign, b, softness;
 
     T operator()(T theta) const {
-        T sum = 0;
-        for (int j = 0; j < n; ++j) {
-            const T a = sign * x[j];
-            sum += std::max(w[j] - theta * a, T(0)) * a;
-        }
-        return sum - b - theta * softness;
+        const Register<T> zero = {};
+        const Register<T> sum = partial_sum<T, 0>(blocks, [&](int at) {
+            const Register<T> a = sign * load(x + at);
+            return maximum<T>(load(w + at) - theta * a, zero) * a;
+        });
+        return fold<T>(sum) - b - theta * softness;
+    }
+
+    // Where the tangent at θ, from the right, meets zero; infinity where it is flat above zero.
+    T newton(T theta) const {
+        const Register<T> zero = {};
+        const auto where_active = [&](int at, const Register<T>& a, const Register<T>& term) {
+            return (a < zero) | (load(w + at) > theta * a) ? term : zero;
+        };
+        const T slope = softness + fold<T>(partial_sum<T, 0>(blocks, [&](int at) {
+                            const Register<T> a = sign * load(x + at);
+                            return where_active(at, a, a * a);
+                        }));
+        const T level = fold<T>(partial_sum<T, 0>(blocks,
+                                                  [&](int at) {
+                                                      const Register<T> a = sign * load(x + at);
+                                                      return where_active(at, a, a * load(w + at));
+                                                  })) -
+                        b;
+        if (slope == 0) return level > 0 ? kNoRoot<T> : theta;
+        return level / slope;
     }
 };
 
@@ -43,18 +63,11 @@ struct RootFunction {
 template <class T>
 T exact_root(const RootFunction<T>& f) {
     T theta = 0;
-    for (int step = 0; step <= f.n + 1; ++step) {
-        T slope = f.softness, level = -f.b;
-        for (int j = 0; j < f.n; ++j) {
-            const T a = f.sign * f.x[j];
-            const bool active = a < 0 || f.w[j] > theta * a;
-            slope += active ? a * a : T(0);
-            level += active ? a * f.w[j] : T(0);
-        }
-        if (slope == 0) return level > 0 ? kNoRoot<T> : theta;
-        const T next = level / slope;
-        if (!(next > theta)) return theta;
+    for (int step = 0; step <= f.blocks * kLanes + 1; ++step) {
+        const T next = f.newton(theta);
+        if (!(next > theta)) break;
         theta = next;
+        if (theta == kNoRoot<T>) break;
     }
     return theta;
 }
@@ -62,13 +75,8 @@ T exact_root(const RootFunction<T>& f) {
 template <class T>
 T bisection_root(const RootFunction<T>& f, T scale) {
     const T tolerance = T(kBisectionTolerance) * std::max(scale, T(1));
-    T low = 0, high = 0;
-    for (int j = 0; j < f.n; ++j) {
-        const T a = f.sign * f.x[j];
-        if (a > 0) high = std::max(high, f.w[j] / a);
-    }
-    // Coordinates with a < 0 never leave, so the last breakpoint need not bracket the root.
-    if (high == 0) high = 1;
+    // The first Newton step is below the root and of its size; the last breakpoint w/x can be astronomically above.
+    T low = 0, high = f.newton(0);
     for (int doubling = 0; f(high) > 0; ++doubling) {
         if (doubling == 64) return kNoRoot<T>;
         low = high;
@@ -85,10 +93,10 @@ T bisection_root(const RootFunction<T>& f, T scale) {
 }
 
 template <class T>
-T root_step(const T* w, const T* x, int n, T y, T sign, const Rule& rule) {
+T root_step(const T* w, const T* x, int blocks, T y, T sign, const Rule& rule) {
     const T epsilon = static_cast<T>(rule.epsilon);
     const T softness = rule.slack == Slack::quadratic ? static_cast<T>(0.5 / rule.C) : T(0);
-    const RootFunction<T> f{w, x, n, sign, sign * y + epsilon, softness};
+    const RootFunction<T> f{w, x, blocks, sign, sign * y + epsilon, softness};
     const T cap = static_cast<T>(rule.C);
     // Lemma 3: no root is needed where the cap binds.
     if (rule.slack == Slack::linear && f(cap) >= 0) return cap;
@@ -117,11 +125,11 @@ RANKFILL_INLINE T closed_form_step(T error, T squared_norm, const Rule& rule) {
 }
 
 template <class T>
-RANKFILL_INLINE T step_size(const T* w, const T* x, int n, T y, T error, T squared_norm, const Rule& rule) {
+RANKFILL_INLINE T step_size(const T* w, const T* x, int blocks, T y, T error, T squared_norm, const Rule& rule) {
     const T approximate = closed_form_step(error, squared_norm, rule);
     if (approximate == 0 || !rule.nonnegative || rule.root == Root::approximate) return approximate;
     const T sign = error < 0 ? T(1) : T(-1);
-    return -sign * root_step(w, x, n, y, sign, rule);
+    return -sign * root_step(w, x, blocks, y, sign, rule);
 }
 
 template <int Blocks, class T>
@@ -138,7 +146,7 @@ RANKFILL_INLINE void move(T* w, const T* x, T step, bool nonnegative, int blocks
 template <int Blocks, class T>
 RANKFILL_INLINE T update(T* w, const T* x, T y, T squared_norm, const Rule& rule, int blocks) {
     const T error = y - dot<Blocks>(w, x, blocks);
-    move<Blocks>(w, x, step_size(w, x, blocks * kLanes, y, error, squared_norm, rule), rule.nonnegative, blocks);
+    move<Blocks>(w, x, step_size(w, x, blocks, y, error, squared_norm, rule), rule.nonnegative, blocks);
     return error;
 }
 

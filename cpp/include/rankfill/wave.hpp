@@ -177,7 +177,7 @@ class Wave {
         store(steps, closed_form_steps(error, load(norms), rule_));
         if (rule_.nonnegative && rule_.root != Root::approximate)
             for (int i = 0; i < kRows; ++i)
-                steps[i] = step_size(w_[i], x[i], blocks() * kLanes, targets[i], errors[i], norms[i], rule_);
+                steps[i] = step_size(w_[i], x[i], blocks(), targets[i], errors[i], norms[i], rule_);
         if (rule_.nonnegative)
             for (int i = 0; i < kRows; ++i) move<Blocks>(w_[i], x[i], steps[i], true, blocks());
         else

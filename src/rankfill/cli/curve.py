@@ -1,5 +1,6 @@
 """A learning curve in the terminal: a row a pass, with a bar for the eye, beside the bias model."""
 
+import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -14,18 +15,19 @@ _BAR = 24
 def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -> Table:
     """`baseline` is the bias model's error on the same validation ratings, in the same measure."""
     watched = [_watched(report) for report in history]
-    best = watched.index(min(watched))
+    validated = history[0].validation is not None
+    best = min(range(len(history)), key=lambda row: watched[row] if math.isfinite(watched[row]) else math.inf)
     span = [*watched, *([] if baseline is None else [baseline])]
-    table = plain_table("pass#", "train#", "validation#", "seconds#")
+    table = plain_table("pass#", "train#", *(["validation#"] if validated else []), "seconds#")
     table.add_column(f"{history[0].measure}, shorter is better", style="cyan", no_wrap=True)
     for row in _shown_rows(len(history), best):
         report = history[row]
         table.add_row(
             str(report.epoch),
             f"{report.train:.4f}",
-            "" if report.validation is None else f"{report.validation:.4f}",
+            *([f"{report.validation:.4f}"] if validated else []),
             f"{report.seconds:.2f}",
-            _bar(watched[row], span) + (" best" if row == best and len(history) > 1 else ""),
+            _bar(watched[row], span) + (" best" if validated and row == best and len(history) > 1 else ""),
         )
     if baseline is not None:
         table.add_row("bias", "", f"{baseline:.4f}", "", _bar(baseline, span), style="dim")
@@ -45,5 +47,8 @@ def _shown_rows(n: int, best: int) -> list[int]:
 
 
 def _bar(value: float, span: Sequence[float]) -> str:
-    low, high = min(span), max(span)
+    finite = [each for each in span if math.isfinite(each)]
+    if not math.isfinite(value):
+        return "?"
+    low, high = min(finite), max(finite)
     return "━" * (1 + round((_BAR - 1) * (value - low) / (high - low) if high > low else 0))

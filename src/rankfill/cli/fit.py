@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.filesize import decimal
 
 from rankfill.cli.curve import curve_table
 from rankfill.cli.parameters import make_model, parameters_of, with_model_parameters
@@ -88,7 +89,7 @@ def fit(
 
         learning_curve(learner.history_, path=plot, baseline=None if baseline is None else {"bias": baseline})
     stopped = f"Interrupted after pass {len(learner.history_)}: the best model so far is in" if interrupted else "Wrote"
-    console().print(f"{stopped} {output} ({output.stat().st_size / 1e6:,.1f} MB).")
+    console().print(f"{stopped} {output} ({decimal(output.stat().st_size)}).")
 
 
 def _read(

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rich.filesize import decimal
 from rich.table import Table
 
 from rankfill.cli.parameters import typed
@@ -48,7 +49,7 @@ def _table(facts: dict[str, Any]) -> Table:
     parameters = " ".join(typed(name, value) for name, value in facts["parameters"].items())
     low, high = facts["range"]
     rows = {
-        "file": f"{facts['file']}, {facts['bytes'] / 1e6:,.1f} MB",
+        "file": f"{facts['file']}, {decimal(facts['bytes'])}",
         "model": facts["model"],
         "parameters": parameters,
         "learned from": f"{facts['ratings']:,} ratings by {facts['users']:,} users of {facts['items']:,} items",

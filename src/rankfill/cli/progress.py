@@ -33,7 +33,7 @@ class PassBar:
         screen = console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=20),
             TextColumn("{task.fields[error]}", style="bold"),
             TextColumn("{task.fields[speed]}"),
             TimeElapsedColumn(),

@@ -166,5 +166,5 @@ def _commands(folder: Path) -> list[str]:
         f"rankfill recommend {model} --user m007 --titles {titles}",
         f"rankfill topics {model} --titles {titles} -n 3",
         f"rankfill evaluate {model} {test}",
-        f"rankfill fit {ratings} -o mine.rankfill {parameters} --validation 0.1",
+        f"rankfill fit {ratings} -o m.rankfill {parameters} --validation 0.1",
     ]

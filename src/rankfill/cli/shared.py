@@ -4,6 +4,7 @@ import math
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -70,13 +71,16 @@ def note(text: str) -> None:
 def check_output(path: Path) -> Path:
     """Says in words that a file cannot be written, before hours of learning."""
     folder = path.parent
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"cannot write {path}: it is {'a folder' if path.is_dir() else 'no file'}; name a file")
     if not folder.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"cannot write {path}: the folder {folder} is not writable; choose another")
-    return path
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return path
+    except OSError as error:
+        reason = (error.strerror or "").lower()
+        raise ValueError(f"cannot write {path}: the folder takes no files ({reason}); choose another") from None
 
 
 def check_picture(path: Path) -> Path:
@@ -88,7 +92,12 @@ def check_picture(path: Path) -> Path:
 def read_model(path: Path) -> "Model":
     from rankfill.persistence import load
 
-    return load(path)
+    try:
+        return load(path)
+    except (KeyError, TypeError):
+        raise ValueError(
+            f"{path} is no model of this rankfill, or is damaged; write it anew with rankfill fit"
+        ) from None
 
 
 def read_titles(path: Path | None, known: "Vocabulary") -> dict[Any, str]:

@@ -61,7 +61,7 @@ def movielens(name: Name, path: str | Path | None = None, download: bool = False
     places = [Path(path).expanduser()] if path is not None else _usual_places()
     found = next((there for place in places for there in _candidates(place, files) if _holds(there, files)), None)
     if found is None and download:
-        found = fetch(files, places[-1].parent if places[-1].suffix == ".zip" else places[-1])
+        found = _fetch(files, places[-1].parent if places[-1].suffix == ".zip" else places[-1])
     if found is None:
         raise FileNotFoundError(
             f"MovieLens {name} is not in {' or '.join(map(str, places))}: expected the folder {files.folder} with "
@@ -76,7 +76,7 @@ def movielens(name: Name, path: str | Path | None = None, download: bool = False
         return _from_folder(name, files, Path(unpacked))
 
 
-def fetch(files: _Files, folder: Path) -> Path:
+def _fetch(files: _Files, folder: Path) -> Path:
     """Downloads the zip of a set into a folder; nothing is left there unless it is whole."""
     from rich.console import Console
     from rich.progress import wrap_file

@@ -6,33 +6,17 @@ arrival where that differs from the order by user.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from rankfill.data.checks import finite_float32, whole_seconds
+from rankfill.data.duplicates import Duplicates, merge_duplicates
 from rankfill.data.ordering import arrival_of, compact, sort_pairs
-from rankfill.data.vocabulary import Id, Vocabulary
+from rankfill.data.vocabulary import Vocabulary
 from rankfill.kernels import Rows
-
-Duplicates = Literal["error", "last", "mean", "first"]
-
-
-class DuplicatePairError(ValueError):
-    """A user rates an item twice and nothing says which rating counts; `rows` are the two input rows."""
-
-    def __init__(self, user: Id, item: Id, rows: tuple[int, int], place: str = "") -> None:
-        super().__init__(
-            f"user {user!r} rates item {item!r} twice, {place or f'at rows {rows[0]} and {rows[1]}'}; "
-            'say which to keep: duplicates="last", "first" or "mean"'
-        )
-        self.user, self.item, self.rows = user, item, rows
-
-    def at(self, place: str) -> "DuplicatePairError":
-        """The same in the words of whoever knows where the rows came from."""
-        return DuplicatePairError(self.user, self.item, self.rows, place)
 
 
 class Ratings:
@@ -106,43 +90,9 @@ class Ratings:
         checked = finite_float32(values)
         times = None if timestamps is None else whole_seconds(timestamps, len(checked))
         by_user, order = sort_pairs(user_indices, item_indices, checked, len(users), len(items))
-        return cls._merged(users, items, by_user, order, times, duplicates)
-
-    @classmethod
-    def _merged(
-        cls,
-        users: Vocabulary,
-        items: Vocabulary,
-        by_user: Rows,
-        order: NDArray[np.int64],
-        times: NDArray[np.int64] | None,
-        duplicates: Duplicates,
-    ) -> "Ratings":
-        """Deals with repeated pairs, then fixes the order of arrival; `order[k]` is the input row of entry k."""
-        rows = by_user.row_of_entry()
-        starts = np.ones(len(order), dtype=bool)
-        starts[1:] = (rows[1:] != rows[:-1]) | (by_user.indices[1:] != by_user.indices[:-1])
-        values = by_user.values
-        if not starts.all():
-            if duplicates == "error":
-                again = int(np.flatnonzero(~starts)[0])
-                user, item = users.ids([rows[again]]).item(), items.ids([by_user.indices[again]]).item()
-                raise DuplicatePairError(user, item, (int(order[again - 1]), int(order[again])))
-            first = np.flatnonzero(starts)
-            last = np.append(first[1:], len(order)) - 1
-            if times is not None:  # within a pair, order by time; ties keep the order given
-                group = np.cumsum(starts)
-                within = np.lexsort((times[order], group))
-                order, values = order[within], values[within]
-            if duplicates == "mean":
-                values = (np.add.reduceat(values, first, dtype=np.float64) / (last - first + 1)).astype(np.float32)
-            else:
-                values = values[first if duplicates == "first" else last]
-            order = order[first if duplicates == "first" else last]
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=len(users)))])
-            by_user = Rows(indptr, by_user.indices[first], values)
+        by_user, order = merge_duplicates(users, items, by_user, order, times, duplicates)
         if times is not None:
-            return cls(users, items, by_user, np.ascontiguousarray(times[order]))
+            return cls(users, items, by_user, times[order])
         return cls(users, items, by_user, arrival=arrival_of(order))
 
     @classmethod
@@ -296,3 +246,6 @@ class Ratings:
     def to_scipy(self) -> scipy.sparse.csr_array:
         """A SciPy CSR array of users by items; observed zeros are stored."""
         return scipy.sparse.csr_array((self.values, self.item_indices, self.by_user.indptr), shape=self.shape)
+
+
+__all__ = ["Duplicates", "Ratings"]

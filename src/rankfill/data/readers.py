@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data.columns import locate_columns, usual_role
-from rankfill.data.ratings import DuplicatePairError, Duplicates, Ratings
+from rankfill.data.duplicates import DuplicatePairError, Duplicates
+from rankfill.data.ratings import Ratings
 from rankfill.data.tables import (
     ParquetTable,
     Table,
@@ -67,7 +68,8 @@ def read_ratings(
 def read_pairs(path: str | Path, columns: Sequence[str] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ids of user and item on every line, in the order of the file; further columns are passed over.
 
-    `columns` works as in `read_ratings`. Ids come as int64, or as an object array of str.
+    `columns` works as in `read_ratings`; a header is known by its usual names, or by standing over numbers without
+    being any. Ids come as int64, or as an object array of str.
     """
     table, positions = locate_columns(open_table(path), columns, need_rating=False)
     found, strings = _read(table, {role: positions[role] for role in ("user", "item")})
@@ -145,8 +147,10 @@ def _first_unread(column: NDArray[Any]) -> int | None:
 
 def _fetch(table: Table, positions: Positions, types: dict[str, str]) -> tuple[Columns, Columns]:
     as_strings = [role for role, kind in types.items() if kind == "VARCHAR"]
-    for strict in (True, False):
-        query = _query(table, positions, types, table.relation(strict=strict))
+    for careful, strict in ((False, True), (True, True), (True, False)):
+        if not strict and isinstance(table, TextTable):
+            table.complain_about_lines()  # if none is at fault, lax reading copes: with mixed line ends, say
+        query = _query(table, positions, types, table.relation(strict=strict), careful)
         try:
             with connection() as database:
                 if as_strings:
@@ -154,8 +158,6 @@ def _fetch(table: Table, positions: Positions, types: dict[str, str]) -> tuple[C
                 return database.execute(query).fetchnumpy(), {}
         except duckdb.Error as error:
             fault = first_line(error)
-        if isinstance(table, TextTable):  # if no line is at fault, lax reading copes: with mixed line ends, say
-            table.complain_about_lines()
     raise ValueError(f"{table.path.name} cannot be read: {fault}")
 
 
@@ -172,18 +174,20 @@ def _fetch_strings(database: Any, query: str, roles: Sequence[str]) -> tuple[Col
     return database.execute(f"SELECT * REPLACE ({codes}) FROM loaded").fetchnumpy(), strings
 
 
-def _query(table: Table, positions: Positions, types: dict[str, str], relation: str) -> str:
+def _query(table: Table, positions: Positions, types: dict[str, str], relation: str, careful: bool) -> str:
     """The columns in SQL, NULL where a field cannot be read."""
     casts, results = [], []
-    back = "::VARCHAR" if isinstance(table, TextTable) else ""
     for role, position in positions.items():
-        casts.append(f'{_cast(table, role, position, types)} AS "{role}"')
-        result = f'"{role}"'
+        casts.append(f'{_cast(table, role, position, types)} AS "{role}", {table.column(position)} AS {role}_as_is')
         if types.get(role, "VARCHAR") != "VARCHAR":
             # The way back shows whether the number is the whole id: 007 and 1.5 do not come back.
-            casts.append(f"{table.column(position)} AS {role}_as_is")
-            result = f'CASE WHEN "{role}"{back} = {role}_as_is THEN "{role}" END AS "{role}"'
-        results.append(result)
+            back = "::VARCHAR" if isinstance(table, TextTable) else ""
+            results.append(f'CASE WHEN "{role}"{back} = {role}_as_is THEN "{role}" END AS "{role}"')
+        elif careful:
+            # DuckDB moves a cast into its parser if nobody wants the text, and even TRY_CAST is an error there.
+            results.append(f'CASE WHEN {role}_as_is IS NOT NULL THEN "{role}" END AS "{role}"')
+        else:
+            results.append(f'"{role}"')
     return f"SELECT {', '.join(results)} FROM (SELECT {', '.join(casts)} FROM {relation})"
 
 
@@ -191,9 +195,11 @@ def _cast(table: Table, role: str, position: int, types: dict[str, str]) -> str:
     column = table.column(position)
     if role == "rating":
         return f"TRY_CAST({column} AS FLOAT)"
-    if role == "timestamp" and not table.has_numbers(position):
-        return f"floor(epoch(TRY_CAST({column} AS TIMESTAMPTZ)))::BIGINT"
-    return f"TRY_CAST({column} AS {types.get(role, 'BIGINT')})"
+    number = f"TRY_CAST({column} AS {types.get(role, 'BIGINT')})"
+    if role != "timestamp" or table.has_numbers(position):
+        return number
+    date = f"floor(epoch(TRY_CAST({column} AS TIMESTAMPTZ)))::BIGINT"
+    return f"COALESCE({number}, {date})" if isinstance(table, TextTable) else date
 
 
 def _complaint(table: Table, role: str, row: int, position: int) -> ValueError:

@@ -7,7 +7,9 @@ import csv
 import glob
 import gzip
 import io
+import os
 import re
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +28,8 @@ _SAMPLE_BYTES = 1 << 16
 _SAMPLE_RECORDS = 200
 _FORMATS = "text with , tab :: ; or | between the columns (plain or gzipped), or Parquet"
 
-_NUMBER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "U", "FLOAT", "DOUBLE", "DECIMAL")
+_INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBER_TYPES = (*_INTEGER_TYPES, *("U" + kind for kind in _INTEGER_TYPES), "FLOAT", "DOUBLE", "DECIMAL")
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,18}")
 
 Record = tuple[int, list[str]]
@@ -177,15 +180,17 @@ def whole_text(table: TextTable) -> str:
 
 
 @cache
-def _database() -> Any:
-    # Opening a database costs as much as reading 200,000 ratings, so one serves all; it never goes to the network.
+def _database(process: int) -> Any:
+    # Opening a database takes tens of milliseconds, so one serves the whole process; a forked process needs its own,
+    # for threads do not survive a fork. It never goes to the network.
     quiet = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    return duckdb.connect(":memory:", config={**quiet, "preserve_insertion_order": True})
+    spill = {"temp_directory": str(Path(tempfile.gettempdir()) / f"rankfill-{process}")}
+    return duckdb.connect(":memory:", config={**quiet, **spill, "preserve_insertion_order": True})
 
 
 def connection() -> Any:
     """A connection of its own, with its own temporary tables; close it after use."""
-    cursor = _database().cursor()
+    cursor = _database(os.getpid()).cursor()
     cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
     return cursor
 

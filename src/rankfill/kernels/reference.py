@@ -20,11 +20,11 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _WORD = 0xFFFFFFFFFFFFFFFF
 
 
-def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
+def lane_sum(terms: NDArray[Any]) -> Any:
     """Block by block into sixteen partial sums, then folded 16 → 8 → 4 → 2 → 1."""
-    products = (a * b).reshape(-1, LANES)
-    sums = products[0]
-    for block in products[1:]:
+    blocks = terms.reshape(-1, LANES)
+    sums = blocks[0]
+    for block in blocks[1:]:
         sums = sums + block
     while len(sums) > 1:
         half = len(sums) // 2
@@ -32,28 +32,45 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return sums[0]
 
 
-def exact_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
-    """Newton's method from θ = 0 on f(θ) = max(w − θa, 0)·a − b − θ·softness; infinity where there is no root."""
+def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    return lane_sum(a * b)
+
+
+def root_function(theta: Any, w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
+    """f(θ) = max(w − θa, 0)·a − b − θ·softness."""
     real = w.dtype.type
-    theta = real(0)
+    return lane_sum(np.maximum(w - real(theta) * a, real(0)) * a) - real(b) - real(theta) * real(softness)
+
+
+def newton(theta: Any, w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
+    """Where the tangent of f at θ, from the right, meets zero; infinity where it is flat above zero."""
+    real = w.dtype.type
+    active = (a < 0) | (w > theta * a)
+    slope = real(softness) + lane_sum(np.where(active, a * a, real(0)))
+    level = lane_sum(np.where(active, a * w, real(0))) - real(b)
+    if slope == 0:
+        return real(np.inf) if level > 0 else theta
+    return level / slope
+
+
+def exact_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
+    """Newton's method from θ = 0; infinity where f has no root."""
+    theta = w.dtype.type(0)
     for _ in range(len(w) + 2):
-        active = (a < 0) | (w > theta * a)
-        slope = _running_sum(real(softness), np.where(active, a * a, real(0)))
-        level = _running_sum(-real(b), np.where(active, a * w, real(0)))
-        if slope == 0:
-            return real(np.inf) if level > 0 else theta
-        if not level / slope > theta:
-            return theta
-        theta = level / slope
+        following = newton(theta, w, a, b, softness)
+        if not following > theta:
+            break
+        theta = following
+        if np.isinf(theta):
+            break
     return theta
 
 
 def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scale: Any) -> Any:
-    """Halves [0, last breakpoint], doubled as needed, until |f| ≤ tolerance · max(scale, 1)."""
+    """Doubles the first Newton step past the root, then halves until |f| ≤ tolerance · max(scale, 1)."""
     real = w.dtype.type
     tolerance = real(BISECTION_TOLERANCE) * max(real(scale), real(1))
-    breakpoints = np.divide(w, a, out=np.zeros_like(w), where=a > 0)
-    low, high = real(0), breakpoints.max() or real(1)
+    low, high = real(0), newton(real(0), w, a, b, softness)
     for _ in range(65):
         if not root_function(high, w, a, b, softness) > 0:
             break
@@ -71,16 +88,6 @@ def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scal
         else:
             low = theta
     return theta
-
-
-def root_function(theta: Any, w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) -> Any:
-    real = w.dtype.type
-    total = _running_sum(real(0), np.maximum(w - real(theta) * a, real(0)) * a)
-    return total - real(b) - real(theta) * real(softness)
-
-
-def _running_sum(start: Any, terms: NDArray[Any]) -> Any:
-    return np.cumsum(np.concatenate([[start], terms]), dtype=terms.dtype)[-1]
 
 
 def step_size(w: NDArray[Any], x: NDArray[Any], y: Any, error: Any, rule: Rule) -> Any:

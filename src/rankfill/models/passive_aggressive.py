@@ -46,8 +46,8 @@ class PassiveAggressive(FactorModel):
     >>> from rankfill import PassiveAggressive, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
     >>> model = PassiveAggressive(rank=2, C=0.1, passes=50, tol=-1).fit(ratings)
-    >>> model.predict(0, 2).round()  # nobody likes the last one
-    array(1., dtype=float32)
+    >>> model.predict(0, [2]).round()  # nobody likes the last one
+    array([1.], dtype=float32)
     """
 
     measure: ClassVar[Measure] = "mae"
