@@ -70,15 +70,13 @@ def stream(rival: str, folder: str, plan: dict[str, int], settings: dict[str, An
     }
 
 
-def top_n(
-    rival: str, folder: str, plan: dict[str, int], settings: dict[str, Any], n: int = 10, most_users: int = 100_000
-) -> Numbers:
+def top_n(rival: str, folder: str, plan: dict[str, int], settings: dict[str, Any], n: int = 10) -> Numbers:
     """Users served a second with their n best unrated items. One at a time or all at once, as the system can."""
     system, wanted = RIVALS[rival](**settings), Plan(**plan)
     train = datasets.read(Path(folder), "train")
     load = os.getloadavg()[0]
     fitted = system.fit(system.prepare(train, wanted), wanted)
-    users = np.unique(train.users)[:most_users].astype(np.int32)
+    users = np.unique(train.users)[: system.most_users].astype(np.int32)
     system.top_n(fitted, users[:64], n)
     started = time.perf_counter()
     lists = system.top_n(fitted, users, n)

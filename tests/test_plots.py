@@ -100,7 +100,7 @@ def test_labels_do_not_overlap(validation: bool) -> None:
 @pytest.fixture
 def models() -> list[PassiveAggressive]:
     ratings = Ratings.from_dense(np.random.default_rng(0).integers(1, 6, (9, 5)))
-    return [PassiveAggressive(rank=2, passes=3, C=C, tol=-1).fit(ratings, validation=ratings) for C in (0.01, 0.1)]
+    return [PassiveAggressive(rank=2, passes=3, C=C, tol=None).fit(ratings, validation=ratings) for C in (0.01, 0.1)]
 
 
 def test_models_lists_and_mappings(models: list[PassiveAggressive]) -> None:

@@ -19,9 +19,7 @@ _FILES = (
     "scikit_learn",
 )
 
-RIVALS: dict[str, type[Rival]] = {
-    name: importlib.import_module(f"benchmarks.rivals.{name}").ENTRY for name in _FILES
-}
+RIVALS: dict[str, type[Rival]] = {name: importlib.import_module(f"benchmarks.rivals.{name}").ENTRY for name in _FILES}
 """By the name of the file; rankfill's own come first."""
 
 REFERENCE = {"fit": "rankfill_passive_aggressive", "stream": "rankfill_online", "top_n": "rankfill_passive_aggressive"}

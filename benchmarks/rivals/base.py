@@ -63,6 +63,8 @@ class Rival(ABC):
     defaults: ClassVar[Settings] = {}
     grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
     note: ClassVar[str] = ""
+    most_users: ClassVar[int] = 1_000_000
+    """How many users `top_n` is timed on at most: fewer where users are served one at a time."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings: Settings = {**self.defaults, **settings}

@@ -20,9 +20,7 @@ class RankfillOnline(Rival):
         for first in range(0, len(events), size):
             part = slice(first, first + size)
             model.partial_fit(
-                rf.Ratings.from_arrays(
-                    events.users[part], events.items[part], events.values[part], duplicates="last"
-                )
+                rf.Ratings.from_arrays(events.users[part], events.items[part], events.values[part], duplicates="last")
             )
         return model
 

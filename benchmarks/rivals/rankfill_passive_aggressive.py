@@ -24,7 +24,7 @@ class RankfillPassiveAggressive(Rival):
 
     def fit(self, prepared: rf.Ratings, plan: Plan) -> rf.PassiveAggressive:
         rf.set_threads(plan.threads)
-        model = rf.PassiveAggressive(rank=plan.rank, passes=plan.passes, tol=-1, seed=plan.seed, **self.settings)
+        model = rf.PassiveAggressive(rank=plan.rank, passes=plan.passes, tol=None, seed=plan.seed, **self.settings)
         return model.fit(prepared)
 
     def predict(

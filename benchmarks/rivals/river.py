@@ -27,9 +27,7 @@ class River(Rival):
             l2_latent=self.settings["l2"],
         )
         learn = model.learn_one
-        for user, item, value in zip(
-            events.users.tolist(), events.items.tolist(), events.values.tolist(), strict=True
-        ):
+        for user, item, value in zip(events.users.tolist(), events.items.tolist(), events.values.tolist(), strict=True):
             learn(user, item, value)
         return model
 

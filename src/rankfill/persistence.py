@@ -24,8 +24,11 @@ def load(path: str | os.PathLike[str]) -> Model:
     if version > FORMAT_VERSION:
         raise ValueError(f"{path} has format {version}, this rankfill reads up to {FORMAT_VERSION}; upgrade rankfill")
     classes = {cls.__name__: cls for cls in MODELS.values()}
-    if about["model"] not in classes:
-        raise ValueError(f"{path} holds a {about['model']}, which this rankfill does not have; upgrade rankfill")
-    model = classes[about["model"]](**about["parameters"])
-    model._set_state(tensors, about)
+    if about.get("model") not in classes:
+        raise ValueError(f"{path} holds a {about.get('model')}, which this rankfill does not have; upgrade rankfill")
+    try:
+        model = classes[about["model"]](**about["parameters"])
+        model._set_state(tensors, about)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} lacks part of a model ({error}); save the model again") from error
     return model

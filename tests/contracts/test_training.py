@@ -23,7 +23,7 @@ def halves(ratings):
 def overfitted(iterative_model, ratings, fresh):
     """Settings, ratings, and validation ratings that are their mirror image: soon every pass makes it worse."""
     bold = {"C": 0.2} if "C" in iterative_model.get_params() else {}
-    model = fresh(iterative_model, tol=-10.0, passes=25, **bold)
+    model = fresh(iterative_model, tol=None, passes=25, **bold)
     return model, ratings, ratings.with_values(lambda values: 6 - values)
 
 
@@ -87,7 +87,7 @@ def test_stopped_training_is_as_good_as_fewer_passes(iterative_model, ratings, a
 
 def test_time_budget_stops_after_the_pass_that_uses_it_up(iterative_model, ratings, fresh):
     assert len(fresh(iterative_model, passes=5).fit(ratings, callbacks=[rf.TimeBudget(0.0)]).history_) == 1
-    assert len(fresh(iterative_model, passes=5, tol=-10.0).fit(ratings, callbacks=[rf.TimeBudget(1e9)]).history_) == 5
+    assert len(fresh(iterative_model, passes=5, tol=None).fit(ratings, callbacks=[rf.TimeBudget(1e9)]).history_) == 5
 
 
 def test_training_stops_when_three_passes_gain_too_little(iterative_model, ratings, fresh):
@@ -130,7 +130,7 @@ def test_other_exceptions_of_a_callback_come_through(model, ratings):
 
 
 def test_warm_start_goes_on_from_where_the_other_model_ended(iterative_model, ratings, fresh):
-    long = fresh(iterative_model, passes=40, tol=-10.0).fit(ratings)
+    long = fresh(iterative_model, passes=40, tol=None).fit(ratings)
     cold, warm = (fresh(iterative_model, passes=1).fit(ratings, init=start) for start in (None, long))
     assert warm.history_[0].objective < cold.history_[0].objective
     assert len(warm.history_) == 1
@@ -155,7 +155,7 @@ def test_warm_start_goes_by_id_not_by_row(iterative_model, ratings, fresh):
     wider = rf.Ratings.from_arrays(
         np.append(users, [-2, -1]), np.append(items, [-4, -3]), np.append(ratings.values, [3.0, 2.0])
     )
-    start = fresh(iterative_model, passes=40, tol=-10.0).fit(wider)
+    start = fresh(iterative_model, passes=40, tol=None).fit(wider)
     cold, warm = (fresh(iterative_model, passes=1).fit(ratings, init=init) for init in (None, start))
     assert warm.history_[0].objective < cold.history_[0].objective
 

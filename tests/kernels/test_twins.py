@@ -94,7 +94,7 @@ def test_update_is_the_twins_at_every_rank(rule, dtype):
     assert moved > 100
 
 
-sizes = st.floats(2**-10, 100, width=32)
+sizes = st.floats(2**-60, 2**40, width=32)
 
 
 @settings(deadline=None)
@@ -118,7 +118,7 @@ def test_update_is_the_twins_wherever_hypothesis_looks(rule, dtype, pairs, y):
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
 def test_update_is_the_twins_where_numbers_are_extreme(rule):
-    """‖x‖² beyond the largest float; a root after exactly the last doubling of the bracket."""
+    """‖x‖² beyond the largest float; a root far from any breakpoint; a product below the smallest normal float."""
     rows = [([1.0, 2.0], [1e25, 0.0], 3.0), ([0.0, 0.0], [2.0**-32, 0.0], 0.8), ([0.0, 3.0], [0.0, 1e-30], 1.0)]
     for w_start, x_start, y in rows:
         w, x = np.zeros((2, 16), dtype=np.float32)

@@ -133,7 +133,7 @@ def share_left(model, train, test):
 @pytest.mark.parametrize(("slack", "root"), list(itertools.product(("linear", "quadratic"), ROOTS)))
 def test_planted_nonnegative_matrix_of_rank_three_is_found(slack, root):
     train, test = planted(np.random.default_rng(3))
-    model = PassiveAggressive(rank=3, C=0.05, slack=slack, root=root, passes=150, tol=-10.0).fit(train)
+    model = PassiveAggressive(rank=3, C=0.05, slack=slack, root=root, passes=150, tol=None).fit(train)
     assert share_left(model, train, test) < 0.02
     assert model.user_factors_.min() >= 0
     assert model.item_factors_.min() >= 0
@@ -142,7 +142,7 @@ def test_planted_nonnegative_matrix_of_rank_three_is_found(slack, root):
 @pytest.mark.parametrize(("promise", "signed"), [("items", "users"), ("users", "items"), ("none", "users items")])
 def test_planted_matrix_is_found_where_one_side_or_none_is_nonnegative(promise, signed):
     train, test = planted(np.random.default_rng(4), signed=signed)
-    model = PassiveAggressive(rank=3, C=0.05, nonnegative=promise, root="exact", passes=300, tol=-10.0).fit(train)
+    model = PassiveAggressive(rank=3, C=0.05, nonnegative=promise, root="exact", passes=300, tol=None).fit(train)
     assert train.values.min() < 0
     assert share_left(model, train, test) < 0.05
     assert (model.user_factors_.min() >= 0) == (promise == "users")
@@ -161,7 +161,7 @@ def test_best_pass_on_validation_ratings_is_not_always_the_last():
     rng = np.random.default_rng(6)
     dense = np.where(rng.random((40, 25)) < 0.3, rng.integers(1, 6, (40, 25)), np.nan)
     test = np.where(np.isnan(dense), rng.integers(1, 6, (40, 25)), np.nan)
-    model = PassiveAggressive(rank=10, C=0.1, passes=30, tol=-10.0)
+    model = PassiveAggressive(rank=10, C=0.1, passes=30, tol=None)
     model.fit(rf.Ratings.from_dense(dense), validation=rf.Ratings.from_dense(test))
     errors = [report.validation for report in model.history_]
     assert np.argmin(errors) < len(errors) - 1

@@ -35,7 +35,7 @@ def _facts(model: Model, path: Path) -> dict[str, Any]:
         "parameters": model.get_params(deep=False),
         "users": len(model.users_),
         "items": len(model.items_),
-        "ratings": int(model._user_counts.array.sum()),
+        "ratings": model.n_ratings_,
         "mean": model.mean_,
         "range": list(model.range_),
         "rank": getattr(model, "rank_", None),

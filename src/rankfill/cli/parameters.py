@@ -13,7 +13,7 @@ from rankfill.models import MODELS, Model
 MEANINGS = {
     "rank": "How many factors describe a user and an item. More fit finer tastes and need more ratings.",
     "passes": "The most passes over the ratings; with --validation it stops earlier when nothing is gained.",
-    "tol": "The relative gain below which a pass counts as none; after three such passes it stops.",
+    "tol": "The relative gain below which a pass counts as none; after three such passes it stops. None: never.",
     "C": "How far one rating may move a row: small is cautious. Try 0.001 to 1.",
     "epsilon": "Errors up to this much are left alone.",
     "slack": "How a rating may be missed: not at all, at a linear cost, at a quadratic cost.",

@@ -92,12 +92,7 @@ def check_picture(path: Path) -> Path:
 def read_model(path: Path) -> "Model":
     from rankfill.persistence import load
 
-    try:
-        return load(path)
-    except (KeyError, TypeError):
-        raise ValueError(
-            f"{path} is no model of this rankfill, or is damaged; write it anew with rankfill fit"
-        ) from None
+    return load(path)
 
 
 def read_titles(path: Path | None, known: "Vocabulary") -> dict[Any, str]:

@@ -16,6 +16,8 @@ _DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int3
 def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     """Writes a temporary file beside `path`, forces it to disk, then renames it."""
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise ValueError(f"cannot write {target}: it exists and is not a file; name a file")
     content = save(
         {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()},
         metadata={key: json.dumps(value) for key, value in about.items()},
@@ -45,6 +47,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]],
             header = json.loads(file.read(header_size))
             about = {key: json.loads(value) for key, value in header.pop("__metadata__", {}).items()}
             end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+            dtypes = {name: _DTYPES[entry["dtype"]] for name, entry in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{target} is not a model file; save the model again") from error
     start = 8 + header_size
@@ -56,5 +59,5 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]],
     tensors = {}
     for name, entry in header.items():
         first, last = (start + offset for offset in entry["data_offsets"])
-        tensors[name] = np.asarray(content[first:last]).view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[name] = np.asarray(content[first:last]).view(dtypes[name]).reshape(entry["shape"])
     return tensors, about

@@ -113,6 +113,11 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         items[indices < 0] = None if self.items_.of_strings else -1
         return Recommendations(items, scores)
 
+    @property
+    def n_ratings_(self) -> int:
+        """How many ratings the model has learned from."""
+        return int(self._user_counts.array.sum())
+
     @abstractmethod
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
         """What the model learns about people not in training, a row each; the model itself stays unchanged."""
@@ -164,7 +169,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
         """Counts, mean and range; `users` and `items` are the rows here of the rows of the ratings, −1 if unrated."""
-        before, new = int(self._user_counts.array.sum()), len(ratings)
+        before, new = self.n_ratings_, len(ratings)
         self._user_counts.array[users[users >= 0]] += ratings.by_user.counts()[users >= 0]
         item_counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
         self._item_counts.array[items[items >= 0]] += item_counts[items >= 0]

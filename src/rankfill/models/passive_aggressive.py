@@ -45,7 +45,7 @@ class PassiveAggressive(FactorModel):
 
     >>> from rankfill import PassiveAggressive, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> model = PassiveAggressive(rank=2, C=0.1, passes=50, tol=-1).fit(ratings)
+    >>> model = PassiveAggressive(rank=2, C=0.1, passes=50, tol=None).fit(ratings)
     >>> model.predict(0, [2]).round()  # nobody likes the last one
     array([1.], dtype=float32)
     """
@@ -62,7 +62,7 @@ class PassiveAggressive(FactorModel):
         root: Root = "approximate",
         nonnegative: Nonnegative = "both",
         passes: int = 10,
-        tol: float = 0.0,
+        tol: float | None = 0.0,
         seed: int = 0,
         clip: bool = True,
     ) -> None:

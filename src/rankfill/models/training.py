@@ -38,7 +38,7 @@ class Learner(Protocol):
     """What a model shows to its training."""
 
     passes: int
-    tol: float
+    tol: float | None
     measure: ClassVar[Measure]
     history_: list[EpochReport]
 
@@ -61,8 +61,8 @@ class Training:
     """Counts passes, writes `history_`, stops in time, and hands back the best model on the validation ratings.
 
     It stops when a callback returns True, or when the error on the validation ratings (without any: the
-    objective) has not fallen by more than `tol`, relative to the best so far, for three passes. Ctrl-C ends the
-    training without an error and keeps what has been learned, the best state where validation ratings tell it.
+    objective) has not fallen by more than `tol`, relative to the best so far, for three passes (never with
+    `tol=None`). Ctrl-C ends the training without an error and keeps what has been learned, the best state where validation ratings tell it.
     """
 
     def __init__(self, model: Learner, validation: Ratings | None, callbacks: Iterable[Callback]) -> None:
@@ -108,7 +108,7 @@ class Training:
         model.history_.append(report)
         watched = objective if validation is None else validation
         first = len(model.history_) == 1
-        gained = first or watched < self._best - model.tol * abs(self._best)
+        gained = first or model.tol is None or watched < self._best - model.tol * abs(self._best)
         self._since_best = 0 if gained else self._since_best + 1
         if first or watched < self._best:
             self._best = watched

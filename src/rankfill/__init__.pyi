@@ -1,0 +1,50 @@
+"""The public names and where they live; `__init__.py` loads them when first used."""
+
+from . import plots as plots
+from .data import (
+    Dataset,
+    Ratings,
+    Vocabulary,
+    datasets,
+    read_pairs,
+    read_ratings,
+    read_titles,
+    split,
+    synthetic,
+)
+from .evaluation import evaluate
+from .kernels import get_threads, set_threads
+from .models import MODELS, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
+from .persistence import load, save
+from .topics import Reason, Topic, explain, topics
+
+__version__: str
+
+__all__ = [
+    "MODELS",
+    "Bias",
+    "Dataset",
+    "EpochReport",
+    "Model",
+    "PassiveAggressive",
+    "Ratings",
+    "Reason",
+    "Recommendations",
+    "TimeBudget",
+    "Topic",
+    "Vocabulary",
+    "datasets",
+    "evaluate",
+    "explain",
+    "get_threads",
+    "load",
+    "plots",
+    "read_pairs",
+    "read_ratings",
+    "read_titles",
+    "save",
+    "set_threads",
+    "split",
+    "synthetic",
+    "topics",
+]
