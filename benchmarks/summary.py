@@ -17,6 +17,9 @@ class Spread:
     def of(cls, figures: Sequence[float]) -> "Spread":
         return cls(statistics.median(figures), min(figures), max(figures))
 
+    def scaled(self, factor: float) -> "Spread":
+        return Spread(self.median * factor, self.low * factor, self.high * factor)
+
 
 def paired_ratio(figures: Sequence[float], reference: Sequence[float]) -> Spread:
     """The k-th figure over the k-th of the reference, both taken in one round: what slows a round cancels.

@@ -21,6 +21,10 @@ Run = Callable[..., Result]
 """Called as run(function, arguments, threads, environment)."""
 
 
+class TuningError(RuntimeError):
+    """A system did not get through its grid."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The settings to use for each number of passes, and the number that did best; errors are on validation."""
@@ -31,7 +35,7 @@ class Choice:
     tuned: bool = True
 
     @classmethod
-    def documented(cls, rival: str, ladder: tuple[int, ...]) -> "Choice":
+    def documented(cls, ladder: tuple[int, ...]) -> "Choice":
         """The system's defaults, with the most passes."""
         return cls(max(ladder), dict.fromkeys(ladder, {}), tuned=False)
 
@@ -69,8 +73,8 @@ class Tuned:
 
 def choose(
     rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run
-) -> Choice | str:
-    """Tries the grid in one child; a text says why that failed."""
+) -> Choice:
+    """Tries the grid in one child."""
     system = RIVALS[rival]()
     candidates = [{**system.settings, **candidate} for candidate in system.candidates()]
     arguments = {
@@ -84,6 +88,6 @@ def choose(
     }
     result = run("benchmarks.measures:tune", arguments, plan.threads, system.environment(plan.threads))
     if "failed" in result:
-        return f"tuning failed: {result['failed']}"
+        raise TuningError(f"tuning failed: {result['failed']}")
     errors = [[float("inf") if error is None else error for error in row] for row in result["errors"]]
     return Choice.from_errors(candidates, ladder, errors)
