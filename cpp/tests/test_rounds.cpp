@@ -26,7 +26,7 @@ TEST(a_pass_has_the_same_bits_in_waves_and_plainly_on_every_instruction_set_and_
             std::vector<float> expected;
             double expected_loss = 0.0;
             for (const KernelTable* kernels : all_tables())
-                for (const PassRows rows : {kernels->pass_rows_plainly, kernels->pass_rows})
+                for (const PassRows rows : {kernels->rounds.pass_rows_plainly, kernels->rounds.pass_rows})
                     for (const int threads : {1, 2, 5}) {
                         Problem problem(61, 47, rank, 3);
                         const Factors<float> moving{problem.moving.data(), problem.n_rows, problem.stride};
@@ -46,7 +46,7 @@ TEST(a_pass_moves_only_rows_with_entries_and_leaves_the_padding_zero) {
     Problem problem(20, 30, 5, 1);
     const Factors<float> moving{problem.moving.data(), problem.n_rows, problem.stride};
     for (const KernelTable* kernels : all_tables())
-        passive_aggressive_pass(*kernels, kernels->pass_rows, problem.ratings(), moving, problem.fixed_factors(),
+        passive_aggressive_pass(*kernels, kernels->rounds.pass_rows, problem.ratings(), moving, problem.fixed_factors(),
                                 kRules[0], 1, 2);
     for (std::int64_t row = 0; row < problem.n_rows; ++row)
         for (int k = 0; k < problem.stride; ++k) {
@@ -63,11 +63,11 @@ TEST(a_pass_over_no_rows_and_over_one_entry) {
     x[0] = 2.0f;
     const Rule rule{Slack::none, Root::exact, true, 1.0, 0.0};
     for (const KernelTable* kernels : all_tables()) {
-        passive_aggressive_pass(*kernels, kernels->pass_rows, {none, {}, {}}, {w.data(), 0, 16}, {x.data(), 1, 16},
-                                rule, 1, 2);
+        passive_aggressive_pass(*kernels, kernels->rounds.pass_rows, {none, {}, {}}, {w.data(), 0, 16},
+                                {x.data(), 1, 16}, rule, 1, 2);
         CHECK(w[0] == 0.0f);
-        passive_aggressive_pass(*kernels, kernels->pass_rows, {one, index, value}, {w.data(), 1, 16}, {x.data(), 1, 16},
-                                rule, 1, 2);
+        passive_aggressive_pass(*kernels, kernels->rounds.pass_rows, {one, index, value}, {w.data(), 1, 16},
+                                {x.data(), 1, 16}, rule, 1, 2);
         CHECK(w[0] == 2.0f);
         w[0] = 0.0f;
     }
@@ -81,7 +81,7 @@ TEST(one_exact_round_without_slack_meets_its_target) {
             double w[16] = {}, x[16] = {};
             for (int k = 0; k < 10; ++k) w[k] = uniform(generator), x[k] = uniform(generator);
             const double y = 6 * uniform(generator);
-            kernels->update_double(w, x, y, {Slack::none, Root::exact, true, 1.0, 0.0}, 1);
+            kernels->rounds.update_double(w, x, y, {Slack::none, Root::exact, true, 1.0, 0.0}, 1);
             double product = 0;
             for (int k = 0; k < 16; ++k) product += w[k] * x[k];
             CHECK(std::abs(product - y) < 1e-12);

@@ -163,7 +163,9 @@ def test_the_same_pair_may_be_rated_again(incremental_model, ratings, fresh):
 
 def test_range_and_mean_follow_the_stream(incremental_model, ratings):
     model = incremental_model.fit(ratings)
+    assert model.n_ratings_ == 65
     model.partial_fit(rf.Ratings.from_arrays([5], [6], [11.0]))
+    assert model.n_ratings_ == 66
     assert model.range_ == (1.0, 11.0)
     assert model.mean_ == pytest.approx((ratings.values.sum(dtype=float) + 11) / 66, rel=1e-9)
     np.testing.assert_array_equal(model.predict([-1], [-1]), np.float32(model.mean_))

@@ -145,14 +145,32 @@ def test_file_cut_short_is_refused_in_words(model, ratings, tmp_path, keep):
         save_safetensors({"weights": np.ones((2, 3), dtype=np.float32)}),
         save_safetensors({"weights": np.ones((2, 3), dtype=np.float32)}, metadata={"format": "pt"}),
         save_safetensors({"weights": np.ones((2, 3), dtype=np.float32)}, metadata={"version": "3"}),
+        save_safetensors({"weights": np.ones((2, 3), dtype=np.float16)}),
     ],
-    ids=["empty", "csv", "pickle", "bytes", "list", "null", "bare tensors", "tensors of others", "numbers of others"],
+    ids=["empty", "csv", "pickle", "bytes", "list", "null", "bare", "of others", "numbers of others", "half floats"],
 )
 def test_file_that_is_no_model_is_refused_in_words(tmp_path, content):
     path = tmp_path / "m.rankfill"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"m\.rankfill is not a model"):
         rf.load(path)
+
+
+@pytest.mark.parametrize("part", ["user_counts", "seen_items", "parameters", "history"])
+def test_file_that_lacks_part_of_a_model_is_refused_in_words(model, ratings, tmp_path, part):
+    path = tmp_path / "m.rankfill"
+    model.fit(ratings).save(path)
+    tensors, about = read_tensors(path)
+    tensors.pop(part, None)
+    about.pop(part, None)
+    write_tensors(path, tensors, about)
+    with pytest.raises(ValueError, match=rf"lacks part of a model \('{part}'\); save the model again"):
+        rf.load(path)
+
+
+def test_folder_is_not_written_over(model, ratings, tmp_path):
+    with pytest.raises(ValueError, match=r"it exists and is not a file; name a file"):
+        model.fit(ratings).save(tmp_path)
 
 
 def test_missing_file_is_said_to_be_missing(tmp_path):

@@ -95,6 +95,12 @@ def test_training_stops_when_three_passes_gain_too_little(iterative_model, ratin
     assert len(fresh(iterative_model, passes=50, tol=1.0).fit(ratings).history_) == 4
 
 
+def test_training_without_a_tolerance_makes_every_pass(overfitted):
+    model, train, mirrored = overfitted
+    assert len(model.set_params(tol=None).fit(train, validation=mirrored).history_) == 25
+    assert len(model.set_params(tol=0.0).fit(train, validation=mirrored).history_) < 25
+
+
 def test_interruption_keeps_what_has_been_learned_and_says_so(model, ratings, answers, fresh):
     def interrupt(report):
         if report.epoch == min(2, model.get_params().get("passes", 1)):

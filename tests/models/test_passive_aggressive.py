@@ -222,6 +222,8 @@ def test_warm_start_takes_the_rows_of_the_ids_in_common(ratings):
         ({"rank": 2.5}, r"rank must be a whole number of at least 1, found 2\.5"),
         ({"rank": "ten"}, "rank must be a whole number of at least 1, found 'ten'"),
         ({"passes": 0}, "passes must be a whole number of at least 1, found 0"),
+        ({"tol": "small"}, "tol must be a number, or None to make every pass, found 'small'"),
+        ({"tol": np.nan}, "tol must be a number, or None to make every pass, found nan"),
         ({"seed": -1}, "seed must be a whole number of at least 0, found -1"),
         ({"seed": None}, "seed must be a whole number of at least 0, found None"),
         ({"C": 0.0}, r"C must be a positive number, found 0\.0; small values"),

@@ -37,7 +37,7 @@ inline std::vector<std::int32_t> long_rows_first(std::span<const std::int64_t> i
     return order;
 }
 
-using PassRows = decltype(KernelTable::pass_rows);
+using PassRows = decltype(RoundKernels::pass_rows);
 
 inline Losses passive_aggressive_pass(const KernelTable& kernels, PassRows pass_rows, const Csr& ratings,
                                       Factors<float> moving, Factors<const float> fixed, const Rule& rule,
@@ -45,7 +45,7 @@ inline Losses passive_aggressive_pass(const KernelTable& kernels, PassRows pass_
     constexpr std::int64_t at_once = 4096;
     std::vector<float> norms(fixed.n_rows);
     parallel_for((fixed.n_rows + at_once - 1) / at_once, threads, [&](std::int64_t task) {
-        kernels.squared_norms(fixed, task * at_once, std::min(fixed.n_rows, (task + 1) * at_once), norms.data());
+        kernels.rounds.squared_norms(fixed, task * at_once, std::min(fixed.n_rows, (task + 1) * at_once), norms.data());
     });
     std::vector<Losses> per_row(ratings.n_rows());
     const Pass pass{ratings, moving, fixed, norms.data(), rule, seed, per_row.data()};
@@ -65,8 +65,8 @@ inline void predict_pairs(const KernelTable& kernels, Pairs pairs, Factors<const
     const std::int64_t n = predictions.size();
     parallel_for((n + at_once - 1) / at_once, threads, [&](std::int64_t task) {
         const std::int64_t from = task * at_once, count = std::min(at_once, n - from);
-        kernels.predict_pairs({pairs.users.subspan(from, count), pairs.items.subspan(from, count)}, users, items, cold,
-                              predictions.subspan(from, count));
+        kernels.scoring.predict_pairs({pairs.users.subspan(from, count), pairs.items.subspan(from, count)}, users,
+                                      items, cold, predictions.subspan(from, count));
     });
 }
 
@@ -74,10 +74,10 @@ inline void top_n(const KernelTable& kernels, Factors<const float> users, Factor
                   const Exclusions& excluded, const Ranked& ranked, int threads) {
     constexpr std::int64_t at_once = 64;
     std::vector<float> tiles((items.n_rows + 15) / 16 * 16 * rank);
-    kernels.pack_tiles(items, rank, tiles.data());
+    kernels.scoring.pack_tiles(items, rank, tiles.data());
     parallel_for((users.n_rows + at_once - 1) / at_once, threads, [&](std::int64_t task) {
-        kernels.top_n_rows(users, task * at_once, std::min(users.n_rows, (task + 1) * at_once), rank, tiles.data(),
-                           items.n_rows, excluded, ranked);
+        kernels.scoring.top_n_rows(users, task * at_once, std::min(users.n_rows, (task + 1) * at_once), rank,
+                                   tiles.data(), items.n_rows, excluded, ranked);
     });
 }
 

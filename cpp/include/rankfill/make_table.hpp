@@ -65,16 +65,11 @@ T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
 }
 
 inline KernelTable make_table(std::string_view name) {
-    return {name,
-            single_update<float>,
-            single_update<double>,
-            squared_norms,
-            pass_rows,
-            pass_rows_plainly,
-            online,
-            predict,
-            pack_tiles,
-            top_n_rows};
+    return {
+        name,
+        {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
+        {predict, pack_tiles, top_n_rows},
+    };
 }
 
 }  // namespace rankfill::RANKFILL_ISA

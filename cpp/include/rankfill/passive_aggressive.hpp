@@ -37,7 +37,8 @@ struct RootFunction {
         return fold<T>(sum) - b - theta * softness;
     }
 
-    // Where the tangent at θ, from the right, meets zero; infinity where it is flat above zero.
+    // Where the tangent at θ, from the right, meets zero. A flat tangent above zero means that there is no root, unless
+    // b ≥ 0: then only the squares of tiny entries have vanished, and θ is as good as the root.
     T newton(T theta) const {
         const Register<T> zero = {};
         const auto where_active = [&](int at, const Register<T>& a, const Register<T>& term) {
@@ -53,7 +54,7 @@ struct RootFunction {
                                                       return where_active(at, a, a * load(w + at));
                                                   })) -
                         b;
-        if (slope == 0) return level > 0 ? kNoRoot<T> : theta;
+        if (slope == 0) return level > 0 && b < 0 ? kNoRoot<T> : theta;
         return level / slope;
     }
 };
@@ -77,16 +78,16 @@ T bisection_root(const RootFunction<T>& f, T scale) {
     const T tolerance = T(kBisectionTolerance) * std::max(scale, T(1));
     // The first Newton step is below the root and of its size; the last breakpoint w/x can be astronomically above.
     T low = 0, high = f.newton(0);
-    for (int doubling = 0; f(high) > 0; ++doubling) {
+    T value = f(high);
+    for (int doubling = 0; value > tolerance; ++doubling, value = f(high)) {
         if (doubling == 64) return kNoRoot<T>;
         low = high;
         high *= 2;
     }
     T theta = high;
-    for (int halving = 0; halving < 100; ++halving) {
+    for (int halving = 0; std::abs(value) > tolerance && halving < 100; ++halving) {
         theta = low + (high - low) / 2;
-        const T value = f(theta);
-        if (std::abs(value) <= tolerance) break;
+        value = f(theta);
         (value < 0 ? high : low) = theta;
     }
     return theta;

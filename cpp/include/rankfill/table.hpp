@@ -53,8 +53,7 @@ struct Ranked {
     float* scores;
 };
 
-struct KernelTable {
-    std::string_view name;
+struct RoundKernels {
     float (*update_float)(float* w, const float* x, float y, const Rule&, int blocks);
     double (*update_double)(double* w, const double* x, double y, const Rule&, int blocks);
     void (*squared_norms)(Factors<const float>, std::int64_t first, std::int64_t last, float* norms);
@@ -62,11 +61,20 @@ struct KernelTable {
     void (*pass_rows_plainly)(const Pass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
     Losses (*online_rounds)(Pairs, std::span<const float> values, Factors<float> users, Factors<float> items,
                             const Rule& user_rule, const Rule& item_rule);
+};
+
+struct ScoringKernels {
     void (*predict_pairs)(Pairs, Factors<const float> users, Factors<const float> items, const ColdStart&,
                           std::span<float> predictions);
     void (*pack_tiles)(Factors<const float> items, int rank, float* tiles);
     void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
                        std::int64_t n_items, const Exclusions&, const Ranked&);
+};
+
+struct KernelTable {
+    std::string_view name;
+    RoundKernels rounds;
+    ScoringKernels scoring;
 };
 
 // Those this machine can run, slowest first.

@@ -12,6 +12,8 @@ from safetensors.numpy import save
 
 _DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 
+_ABOUT = "about"
+
 
 def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     """Writes a temporary file beside `path`, forces it to disk, then renames it."""
@@ -20,7 +22,7 @@ def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]]
         raise ValueError(f"cannot write {target}: it exists and is not a file; name a file")
     content = save(
         {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()},
-        metadata={key: json.dumps(value) for key, value in about.items()},
+        metadata={_ABOUT: json.dumps(about, sort_keys=True)},  # one key: safetensors orders several at random
     )
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -45,7 +47,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]],
             raise ValueError(f"{target} is not a model file, or was cut short; save the model again")
         try:
             header = json.loads(file.read(header_size))
-            about = {key: json.loads(value) for key, value in header.pop("__metadata__", {}).items()}
+            about = json.loads(header.pop("__metadata__", {}).get(_ABOUT, "{}"))
             end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
             dtypes = {name: _DTYPES[entry["dtype"]] for name, entry in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -9,31 +9,8 @@ import numpy
 from numpy.typing import NDArray
 
 
-class Rule:
-    """What one passive-aggressive round does."""
-
-    def __init__(self, *, slack: str, root: str, nonnegative: bool, C: float, epsilon: float) -> None: ...
-
 def instruction_sets() -> list[str]:
     """Those this machine can run, slowest first."""
-
-@overload
-def update(w: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float:
-    """One round, in place; returns the error y − w·x before it."""
-
-@overload
-def update(w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float: ...
-
-def passive_aggressive_pass(indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str) -> tuple[float, float]:
-    """
-    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.
-    """
-
-def passive_aggressive_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_rule: Rule, item_rule: Rule, isa: str) -> tuple[float, float]: ...
-
-def predict_pairs(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], default_user: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], default_item: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], both_unknown: float, threads: int, isa: str) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
-
-def top_n(user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rank: int, n: int, seen_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seen_items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, isa: str) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float32], dict(shape=(None, None))]]: ...
 
 def counting_sort(keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_keys: int, with_order: bool, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
@@ -52,3 +29,26 @@ def insert_strings(slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
 def find_integers(slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
 def find_strings(slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+class Rule:
+    """What one passive-aggressive round does."""
+
+    def __init__(self, *, slack: str, root: str, nonnegative: bool, C: float, epsilon: float) -> None: ...
+
+@overload
+def update(w: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float:
+    """One round, in place; returns the error y − w·x before it."""
+
+@overload
+def update(w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float: ...
+
+def passive_aggressive_pass(indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str) -> tuple[float, float]:
+    """
+    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.
+    """
+
+def passive_aggressive_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_rule: Rule, item_rule: Rule, isa: str) -> tuple[float, float]: ...
+
+def predict_pairs(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], default_user: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], default_item: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], both_unknown: float, threads: int, isa: str) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+
+def top_n(user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rank: int, n: int, seen_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seen_items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], allowed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, isa: str) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float32], dict(shape=(None, None))]]: ...

@@ -49,7 +49,7 @@ def newton(theta: Any, w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any) 
     slope = real(softness) + lane_sum(np.where(active, a * a, real(0)))
     level = lane_sum(np.where(active, a * w, real(0))) - real(b)
     if slope == 0:
-        return real(np.inf) if level > 0 else theta
+        return real(np.inf) if level > 0 and b < 0 else theta
     return level / slope
 
 
@@ -71,18 +71,16 @@ def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scal
     real = w.dtype.type
     tolerance = real(BISECTION_TOLERANCE) * max(real(scale), real(1))
     low, high = real(0), newton(real(0), w, a, b, softness)
-    for _ in range(65):
-        if not root_function(high, w, a, b, softness) > 0:
-            break
-        low, high = high, high * 2
-    else:
-        return real(np.inf)
-    theta = high
-    for _ in range(100):
-        theta = low + (high - low) / 2
+    value, doublings = root_function(high, w, a, b, softness), 0
+    while value > tolerance:
+        if doublings == 64:
+            return real(np.inf)
+        low, high, doublings = high, high * 2, doublings + 1
+        value = root_function(high, w, a, b, softness)
+    theta, halvings = high, 0
+    while abs(value) > tolerance and halvings < 100:
+        theta, halvings = low + (high - low) / 2, halvings + 1
         value = root_function(theta, w, a, b, softness)
-        if abs(value) <= tolerance:
-            break
         if value < 0:
             high = theta
         else:

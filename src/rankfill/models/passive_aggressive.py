@@ -13,7 +13,7 @@ the pass, each term taken before its update; `train` is the mean absolute error 
 """
 
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -113,6 +113,8 @@ class PassiveAggressive(FactorModel):
         for name, value, least in (("rank", self.rank, 1), ("passes", self.passes, 1), ("seed", self.seed, 0)):
             if not isinstance(value, Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, found {value!r}")
+        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol == self.tol):
+            raise ValueError(f"tol must be a number, or None to make every pass, found {self.tol!r}")
         if self.nonnegative not in get_args(Nonnegative):
             raise ValueError(
                 f"nonnegative must be one of {', '.join(get_args(Nonnegative))}, found {self.nonnegative!r}"

@@ -60,9 +60,10 @@ class TimeBudget:
 class Training:
     """Counts passes, writes `history_`, stops in time, and hands back the best model on the validation ratings.
 
-    It stops when a callback returns True, or when the error on the validation ratings (without any: the
-    objective) has not fallen by more than `tol`, relative to the best so far, for three passes (never with
-    `tol=None`). Ctrl-C ends the training without an error and keeps what has been learned, the best state where validation ratings tell it.
+    It stops when a callback returns True, or when the error on the validation ratings (without any: the objective)
+    has not fallen by more than `tol`, relative to the best so far, for three passes (never with `tol=None`). Ctrl-C
+    ends the training without an error and keeps what has been learned, the best state where validation ratings
+    tell it.
     """
 
     def __init__(self, model: Learner, validation: Ratings | None, callbacks: Iterable[Callback]) -> None:

@@ -14,7 +14,7 @@ Measure = Literal["rmse", "mae", "nmae"]
 
 
 def rmse(ratings: NDArray[np.floating], predictions: NDArray[np.floating]) -> float:
-    return float(np.sqrt(np.square(ratings - predictions).mean(dtype=np.float64)))
+    return float(np.sqrt(np.square(ratings - predictions, dtype=np.float64).mean()))
 
 
 def mae(ratings: NDArray[np.floating], predictions: NDArray[np.floating]) -> float:
