@@ -8,6 +8,7 @@ import pytest
 import rankfill as rf
 from rankfill import PassiveAggressive
 from rankfill.kernels import Rule, padded, padded_copy, reference
+from rankfill.models.training import order_seed
 
 SLACKS, ROOTS = ("none", "linear", "quadratic"), ("exact", "bisection", "approximate")
 
@@ -43,7 +44,7 @@ def test_passes_are_those_of_the_reference(ratings, slack, root, nonnegative):
     item_rule = Rule(**settings, nonnegative=nonnegative in ("both", "items"))
     P, Q = padded(13, 3), start_of_items(8, 3, seed=5)
     for epoch in (1, 2):
-        seed = model._order_seed(epoch)
+        seed = order_seed(model.seed, epoch)
         reference.passive_aggressive_pass(ratings.by_user, P, Q, user_rule, seed)
         losses = reference.passive_aggressive_pass(ratings.by_item, Q, P, item_rule, seed + 1)
         assert model.history_[epoch - 1].objective == losses.loss
@@ -53,7 +54,7 @@ def test_passes_are_those_of_the_reference(ratings, slack, root, nonnegative):
 
 
 def test_passes_and_seeds_meet_the_entries_in_different_orders():
-    seeds = [PassiveAggressive(seed=seed)._order_seed(epoch) for seed in range(20) for epoch in range(1, 20)]
+    seeds = [order_seed(seed, epoch) for seed in range(20) for epoch in range(1, 20)]
     assert len(set(seeds)) == len(seeds)
     assert len({each + 1 for each in seeds} | set(seeds)) == 2 * len(seeds)
 
@@ -107,7 +108,7 @@ def test_fold_in_is_as_many_passes_from_zero_against_the_items_as_they_are(ratin
         newcomers.users, ratings.items, newcomers.user_indices, np.array([3, 1, 7], dtype=np.int32), [2.0, 5.0, 1.0]
     )
     for epoch in range(1, 5):
-        reference.passive_aggressive_pass(known.by_user, rows, items, Rule(C=0.1), model._order_seed(epoch))
+        reference.passive_aggressive_pass(known.by_user, rows, items, Rule(C=0.1), order_seed(model.seed, epoch))
     np.testing.assert_array_equal(model.fold_in(newcomers), rows[:, :3])
 
 

@@ -7,8 +7,7 @@ effects="both"   r̂_ui = b̃_i + d̃_u,          d̃_u = Σ_i (r_ui − b̃_i) 
 """
 
 from collections.abc import Iterable
-from numbers import Real
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import padded, padded_copy
 from rankfill.models.factors import FactorModel
+from rankfill.models.settings import check_positive, check_word
 from rankfill.models.training import Callback, Training
 
 Effects = Literal["none", "items", "users", "both"]
@@ -42,10 +42,8 @@ class Bias(FactorModel):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        if self.effects not in get_args(Effects):
-            raise ValueError(f"effects must be one of {', '.join(get_args(Effects))}, found {self.effects!r}")
-        if not (isinstance(self.shrinkage, Real) and self.shrinkage >= 0):
-            raise ValueError(f"shrinkage must be zero or a positive number, found {self.shrinkage!r}")
+        check_word("effects", self.effects, Effects)
+        check_positive("shrinkage", self.shrinkage, or_zero=True)
 
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None

@@ -1,4 +1,4 @@
-"""Models whose prediction is a product of factors, p_u·q_i."""
+"""Models whose prediction is a product of factors: p_u·q_i, with offset and biases μ + b_u + b_i + p_u·q_i."""
 
 from typing import Any, ClassVar
 
@@ -11,8 +11,12 @@ from rankfill.models.base import Model
 
 
 class FactorModel(Model):
-    """Prediction p_u·q_i. Cold start: an unknown user is the mean of the users learned, an unknown item the mean
-    of the items learned, and for a pair of both the answer is the mean rating."""
+    """Prediction offset_ + p_u·q_i. Cold start: an unknown user is the mean of the users learned, an unknown item the
+    mean of the items learned, and for a pair of both the answer is the mean rating.
+
+    A model with biases keeps them in two more columns, (p_u, b_u, 1) and (q_i, 1, b_i): their product is
+    p_u·q_i + b_u + b_i, so that all kernels serve models with and without.
+    """
 
     readable_factors: ClassVar[bool] = True
     """Whether a factor can be read as a topic."""
@@ -20,6 +24,8 @@ class FactorModel(Model):
     _users: Growing
     _items: Growing
     rank_: int
+    biased_: bool
+    offset_: float
 
     @property
     def user_factors_(self) -> NDArray[np.float32]:
@@ -31,13 +37,50 @@ class FactorModel(Model):
         """A row an item, in the order of `items_`; read-only."""
         return self._read_only(self._items)
 
+    @property
+    def user_biases_(self) -> NDArray[np.float32]:
+        """How far each user is above the offset; zeros for a model without biases."""
+        return self._users.array[:, self.rank_].copy() if self.biased_ else np.zeros(len(self._users), np.float32)
+
+    @property
+    def item_biases_(self) -> NDArray[np.float32]:
+        """How far each item is above the offset; zeros for a model without biases."""
+        return self._items.array[:, self.rank_ + 1].copy() if self.biased_ else np.zeros(len(self._items), np.float32)
+
+    @property
+    def _width(self) -> int:
+        """How many columns of the rows are in use."""
+        return self.rank_ + 2 * self.biased_
+
     def _read_only(self, factors: Growing) -> NDArray[np.float32]:
         view = factors.array[:, : self.rank_]
         view.flags.writeable = False
         return view
 
-    def _set_factors(self, users: NDArray[np.float32], items: NDArray[np.float32], rank: int) -> None:
-        self._users, self._items, self.rank_ = Growing(users), Growing(items), int(rank)
+    def _set_factors(
+        self,
+        users: NDArray[np.float32],
+        items: NDArray[np.float32],
+        rank: int,
+        *,
+        biased: bool = False,
+        offset: float = 0.0,
+    ) -> None:
+        """Takes padded rows of `rank` factors, and two more columns when `biased`."""
+        self._users, self._items = Growing(users), Growing(items)
+        self.rank_, self.biased_, self.offset_ = int(rank), bool(biased), float(offset)
+
+    def _start_from(self, init: "FactorModel") -> None:
+        """Takes over the rows of the ids that both models know."""
+        init._check_fitted()
+        if (init.rank_, init.biased_) != (self.rank_, self.biased_):
+            raise ValueError(f"init has rank {init.rank_}, this model {self.rank_}; give both the same settings")
+        for own, theirs, own_ids, their_ids in (
+            (self._users, init._users, self.users_, init.users_),
+            (self._items, init._items, self.items_, init.items_),
+        ):
+            rows = self._own_rows(their_ids, own_ids)
+            own.array[rows >= 0] = theirs.array[rows[rows >= 0]]
 
     def _default_user(self) -> NDArray[np.float32]:
         return _mean_row(self._users.array, self._user_counts.array)
@@ -47,15 +90,16 @@ class FactorModel(Model):
 
     def _score(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]:
         unused = np.zeros(self._users.array.shape[1], dtype=np.float32)
-        return predict_pairs(
+        products = predict_pairs(
             users,
             items,
             self._users.array,
             self._items.array,
             self._default_user() if (users < 0).any() else unused,
             self._default_item() if (items < 0).any() else unused,
-            self.mean_,
+            self.mean_ - self.offset_,
         )
+        return products + np.float32(self.offset_) if self.offset_ else products
 
     def _best_items(
         self, users: NDArray[np.int32], n: int, seen_indptr: NDArray[np.int64], seen_items: NDArray[np.int32]
@@ -79,7 +123,8 @@ class FactorModel(Model):
         self, rows: NDArray[np.float32], n: int, seen_indptr: NDArray[np.int64], seen_items: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         allowed = self._item_counts.array > 0
-        return top_n(rows, self._items.array, self.rank_, n, seen_indptr, seen_items, allowed)
+        items, scores = top_n(rows, self._items.array, self._width, n, seen_indptr, seen_items, allowed)
+        return items, scores + np.float32(self.offset_) if self.offset_ else scores
 
     def _in_own_items(self, ratings: Ratings) -> Ratings:
         """The ratings of the items learned, numbered as here, users as there."""
@@ -98,11 +143,17 @@ class FactorModel(Model):
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()
         tensors |= {"user_factors": self._users.array, "item_factors": self._items.array}
-        return tensors, about | {"rank": self.rank_}
+        return tensors, about | {"rank": self.rank_, "biased": self.biased_, "offset": self.offset_}
 
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
-        self._set_factors(tensors["user_factors"], tensors["item_factors"], about["rank"])
+        self._set_factors(
+            tensors["user_factors"],
+            tensors["item_factors"],
+            about["rank"],
+            biased=about["biased"],
+            offset=about["offset"],
+        )
 
 
 def _mean_row(factors: NDArray[np.float32], counts: NDArray[np.int64]) -> NDArray[np.float32]:

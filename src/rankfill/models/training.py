@@ -47,6 +47,11 @@ class Learner(Protocol):
     def _restore(self, snapshot: Any) -> None: ...
 
 
+def order_seed(seed: int, epoch: int) -> int:
+    """Seeds what happens in random order within a pass: another number in every pass."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
 class TimeBudget:
     """A callback that stops the training after so many seconds of learning."""
 
