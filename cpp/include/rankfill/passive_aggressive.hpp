@@ -164,14 +164,15 @@ Losses row_pass(const Pass& pass, std::int64_t row) {
     Losses losses;
     const std::int64_t begin = pass.ratings.indptr[row];
     const std::int64_t n = pass.ratings.indptr[row + 1] - begin;
+    const Rule rule = pass.rule;
     float* w = pass.moving.row(row);
     RowOrder order(pass.seed, row, n);
     for (std::int64_t k = 0; k < n; ++k, order.advance()) {
         const std::int64_t entry = begin + order.position();
         const std::int32_t index = pass.ratings.indices[entry];
         const float error = update<Blocks>(w, pass.fixed.row(index), pass.ratings.values[entry],
-                                           pass.squared_norms[index], pass.rule, pass.fixed.stride / kLanes);
-        count(losses, error, pass.rule);
+                                           pass.squared_norms[index], rule, pass.fixed.stride / kLanes);
+        count(losses, error, rule);
     }
     return losses;
 }

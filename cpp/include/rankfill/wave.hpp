@@ -68,21 +68,31 @@ struct Slots {
 };
 inline constexpr Slots kSlots;
 
-RANKFILL_INLINE Floats closed_form_steps(const Floats& errors, const Floats& norms, const Rule& rule) {
-    const Floats zero = {};
-    const Floats sizes = errors < zero ? -errors : errors;
-    const Floats losses = sizes - static_cast<float>(rule.epsilon);
-    const Floats cap = zero + static_cast<float>(rule.C);
-    Floats steps;
-    if (rule.slack == Slack::quadratic) {
-        steps = losses / (norms + static_cast<float>(0.5 / rule.C));
-    } else {
-        steps = losses / norms;
-        if (rule.slack == Slack::linear) steps = steps < cap ? steps : cap;
+// The rule in the numbers that a wave computes with.
+struct Steps {
+    Slack slack;
+    float cap, epsilon, softness;
+
+    explicit Steps(const Rule& rule)
+        : slack(rule.slack),
+          cap(static_cast<float>(rule.C)),
+          epsilon(static_cast<float>(rule.epsilon)),
+          softness(static_cast<float>(0.5 / rule.C)) {}
+
+    RANKFILL_INLINE Floats operator()(const Floats& errors, const Floats& norms) const {
+        const Floats zero = {}, caps = zero + cap;
+        const Floats losses = maximum<float>(errors, -errors) - epsilon;
+        Floats steps;
+        if (slack == Slack::quadratic) {
+            steps = losses / (norms + softness);
+        } else {
+            steps = losses / norms;
+            if (slack == Slack::linear) steps = steps < caps ? steps : caps;
+        }
+        steps = errors < zero ? -steps : steps;
+        return (losses > zero) & (norms > zero) ? steps : zero;
     }
-    steps = errors < zero ? -steps : steps;
-    return (losses > zero) & (norms > zero) ? steps : zero;
-}
+};
 
 // From this length on, a row's entries are too many for the caches near the core: they are fetched one by one.
 inline constexpr std::int32_t kLongRow = 2048;
@@ -93,7 +103,12 @@ using Integers = Native<float>::mask;  // as many 32-bit integers as there are r
 template <int Blocks>
 class Wave {
  public:
-    explicit Wave(const Pass& pass) : pass_(pass), rule_(pass.rule), idle_(pass.fixed.stride, 0.0f) {}
+    explicit Wave(const Pass& pass)
+        : pass_(pass),
+          rule_(pass.rule),
+          steps_(pass.rule),
+          needs_root_(rule_.nonnegative && rule_.root != Root::approximate),
+          idle_(pass.fixed.stride, 0.0f) {}
 
     // Takes rows, none of them empty, from `order` at the shared counter until none is left and all are done.
     void run(std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
@@ -174,8 +189,8 @@ class Wave {
         look_ahead<AnyLong>();
         const Floats error = load(targets) - fold_rows(sums);
         store(errors, error);
-        store(steps, closed_form_steps(error, load(norms), rule_));
-        if (rule_.nonnegative && rule_.root != Root::approximate)
+        store(steps, steps_(error, load(norms)));
+        if (needs_root_)
             for (int i = 0; i < kRows; ++i)
                 steps[i] = step_size(w_[i], x[i], blocks(), targets[i], errors[i], norms[i], rule_);
         if (rule_.nonnegative)
@@ -217,18 +232,17 @@ class Wave {
     }
 
     RANKFILL_INLINE void count(const Floats& error) {
-        typedef double Doubles __attribute__((vector_size(kRows * sizeof(double))));
-        Doubles loss, absolute;
-        std::memcpy(&loss, loss_, sizeof loss);
-        std::memcpy(&absolute, absolute_, sizeof absolute);
-        const Floats zero = {};
-        const Doubles magnitude = __builtin_convertvector(error < zero ? -error : error, Doubles);
-        Doubles excess = magnitude - rule_.epsilon;
-        excess = excess > 0.0 ? excess : excess * 0.0;
-        loss += rule_.slack == Slack::quadratic ? excess * excess : excess;
-        absolute += magnitude;
-        std::memcpy(loss_, &loss, sizeof loss);
-        std::memcpy(absolute_, &absolute, sizeof absolute);
+        typedef float Some __attribute__((vector_size(RANKFILL_VECTOR_BYTES / 2)));
+        const Register<double> zero = {};
+        const Floats magnitudes = maximum<float>(error, -error);
+        for (int at = 0; at < kRows; at += kWidth<double>) {
+            Some some;
+            std::memcpy(&some, reinterpret_cast<const float*>(&magnitudes) + at, sizeof some);
+            const Register<double> magnitude = __builtin_convertvector(some, Register<double>);
+            const Register<double> excess = maximum<double>(magnitude - rule_.epsilon, zero);
+            store(absolute_ + at, load(absolute_ + at) + magnitude);
+            store(loss_ + at, load(loss_ + at) + (rule_.slack == Slack::quadratic ? excess * excess : excess));
+        }
     }
 
     RANKFILL_INLINE int blocks() const { return Blocks ? Blocks : pass_.fixed.stride / kLanes; }
@@ -242,6 +256,8 @@ class Wave {
 
     const Pass& pass_;
     const Rule rule_;
+    const Steps steps_;
+    const bool needs_root_;
     std::vector<float> idle_;
 
     // The row of each lane: where it is, what is left of it, and the row that follows.
