@@ -60,8 +60,8 @@ class OnlineFactorModel(FactorModel):
         if not self._owns_vocabularies:
             self.users_, self.items_ = self.users_.copy(), self.items_.copy()
             self._owns_vocabularies = True
-        user_ids = ratings.users.ids(_by_first_appearance(ratings.user_indices[order]))
-        item_ids = ratings.items.ids(_by_first_appearance(ratings.item_indices[order]))
+        user_ids = ratings.users.ids(_by_first_appearance(ratings.user_indices[order], ratings.n_users))
+        item_ids = ratings.items.ids(_by_first_appearance(ratings.item_indices[order], ratings.n_items))
         self.items_.index(item_ids)  # ids of the wrong kind are refused before anything has grown
         self.users_.add(user_ids)
         self.items_.add(item_ids)
@@ -79,6 +79,9 @@ def random_rows(first: int, last: int, rank: int, seed: int) -> NDArray[np.float
     return np.random.Generator(bits).random((last - first, rank))
 
 
-def _by_first_appearance(indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    distinct, first = np.unique(indices, return_index=True)
-    return distinct[np.argsort(first)]
+def _by_first_appearance(indices: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    """The distinct indices, all below n, in the order in which they first appear."""
+    first = np.full(n, len(indices))
+    first[indices[::-1]] = np.arange(len(indices))[::-1]  # of equal indices the last write stays: the first one
+    distinct = np.flatnonzero(first < len(indices))
+    return distinct[np.argsort(first[distinct])]

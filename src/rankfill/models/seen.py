@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from rankfill.kernels import Rows
 
+_FEW = 8  # users asked for at a time up to which recent pairs are looked through instead of folded in
+
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
@@ -15,6 +17,7 @@ class SeenItems:
         self.indptr = indptr
         self.items = items
         self._recent: list[Pairs] = []
+        self._n_recent = 0
 
     @classmethod
     def of(cls, rows: Rows) -> "SeenItems":
@@ -22,7 +25,8 @@ class SeenItems:
 
     def add(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
         self._recent.append((users, items))
-        if sum(len(pair[0]) for pair in self._recent) > max(1000, len(self.items) // 4):
+        self._n_recent += len(users)
+        if self._n_recent > max(1000, len(self.items) // 4):
             self.compact()
 
     def compact(self) -> None:
@@ -34,10 +38,12 @@ class SeenItems:
             self.indptr, self.items = _rows_of(
                 np.concatenate([known, users]), np.concatenate([self.items, items]), n_users
             )
-            self._recent = []
+            self._recent, self._n_recent = [], 0
 
     def rows(self, users: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """(indptr, items): for each user asked for, the items seen, ascending; none for user −1."""
+        if len(users) > _FEW:
+            self.compact()
         inside = (users >= 0) & (users < len(self.indptr) - 1)
         starts, ends = self.indptr[np.where(inside, users, 0)], self.indptr[np.where(inside, users + 1, 0)]
         counts = np.where(inside, ends - starts, 0)
@@ -46,15 +52,9 @@ class SeenItems:
         if not self._recent:
             return indptr, items
         recent_users, recent_items = self._recent_pairs()
-        places = [np.flatnonzero(users == user) for user in np.intersect1d(users, recent_users)]
-        positions = np.concatenate([*places, np.empty(0, dtype=np.int64)]).astype(np.int32)
-        extra = [np.flatnonzero(recent_users == users[position]) for position in positions]
-        row_of_entry = np.repeat(np.arange(len(users), dtype=np.int32), counts)
-        return _rows_of(
-            np.concatenate([row_of_entry, np.repeat(positions, [len(each) for each in extra])]),
-            np.concatenate([items, *(recent_items[each] for each in extra)]),
-            len(users),
-        )
+        extra = [recent_items[recent_users == user] for user in users]
+        rows = np.repeat(np.tile(np.arange(len(users)), 2), [*counts, *map(len, extra)])
+        return _rows_of(rows, np.concatenate([items, *extra]), len(users))
 
     def _recent_pairs(self) -> Pairs:
         if len(self._recent) > 1:
@@ -64,11 +64,10 @@ class SeenItems:
 
 
 def _rows_of(
-    rows: NDArray[np.int32], items: NDArray[np.int32], n_rows: int
+    rows: NDArray[np.integer], items: NDArray[np.int32], n_rows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    order = np.lexsort((items, rows))
-    rows, items = rows[order], items[order]
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (items[1:] != items[:-1])
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n_rows))])
-    return indptr, items[first]
+    """Distinct pairs by row, items ascending; row and item are sorted as one number."""
+    packed = np.sort(rows.astype(np.int64) << 32 | items)
+    packed = packed[np.append(True, packed[1:] != packed[:-1])[: len(packed)]]
+    indptr = np.searchsorted(packed, np.arange(n_rows + 1) << 32)
+    return indptr.astype(np.int64, copy=False), (packed & 0xFFFFFFFF).astype(np.int32)
