@@ -21,10 +21,21 @@ Result = dict[str, Any]
 
 
 def in_child(
-    call: str, arguments: dict[str, Any], threads: int, environment: dict[str, str] | None = None, limit: float = 3600
+    call: str,
+    arguments: dict[str, Any],
+    threads: int,
+    environment: dict[str, str] | None = None,
+    *,
+    limit: float = 3600,
+    scratch: Path | None = None,
 ) -> Result:
-    """Runs "module:function" with these arguments in a child; {"failed": why} when it does not come back well."""
+    """Runs "module:function" with these arguments in a child; {"failed": why} when it does not come back well.
+
+    What the child leaves behind goes to the folder `scratch`, for the caller to remove.
+    """
     variables = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads)), **(environment or {})}
+    if scratch is not None:
+        variables["TMPDIR"] = str(scratch)
     command = [sys.executable, "-m", "benchmarks.child"]
     job = json.dumps({"call": call, "arguments": arguments})
     try:

@@ -10,6 +10,7 @@ interleaved (A B C A B C …). Systems are tuned on the same share of the traini
 
 import argparse
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +30,7 @@ from benchmarks.tuning import TUNED, Choice, Run, Tuned
 
 PASSES_BEFORE_TOP_N = 4
 OUTPUT = Path("build/benchmarks")
+WIDTH = 170
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,7 @@ def compare(session: Session) -> Comparison:
     skipped |= {each.rival: each.failed for each in measurements if each.failed and each.shown}
     loads = before, os.getloadavg()[0]
     options = session.arguments
-    return Comparison(
-        session.about, session.plan, options.measure, options.repetitions, measurements, skipped, loads
-    )
+    return Comparison(session.about, session.plan, options.measure, options.repetitions, measurements, skipped, loads)
 
 
 def planned(rival: str, session: Session) -> list[Measurement]:
@@ -154,12 +154,12 @@ def main(words: Sequence[str] | None = None, run: Run | None = None) -> Comparis
     with tempfile.TemporaryDirectory(prefix="rankfill-benchmarks-") as name:
         about = datasets.lay_down(arguments.dataset, Path(name), arguments.scale_down, arguments.seed)
         console.print(f"{about.label}: {about.n_ratings:,} ratings, {about.n_users:,} × {about.n_items:,}")
-        run = run or partial(in_child, limit=arguments.limit)
+        run = run or partial(in_child, limit=arguments.limit, scratch=Path(name))
         found = compare(Session(arguments, about, Path(name), plan, run, console))
     output = arguments.output or OUTPUT / about.name
     output.mkdir(parents=True, exist_ok=True)
     with (output / "table.txt").open("w") as file:
-        for target in (Console(), Console(file=file, width=160)):
+        for target in (Console(width=None if sys.stdout.isatty() else WIDTH), Console(file=file, width=WIDTH)):
             tables(found, target)
     (output / "results.json").write_text(as_json(found))
     if found.curves():

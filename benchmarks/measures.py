@@ -44,7 +44,7 @@ def fit(rival: str, folder: str, plan: dict[str, int], settings: dict[str, Any])
         "prepare_seconds": prepare_seconds,
         "fit_seconds": seconds,
         "nanoseconds": 1e9 * seconds / (len(train) * wanted.passes),
-        "peak_bytes": None if own_seconds is not None else peak,
+        "peak_bytes": None if system.in_other_process else peak,
         "load": load,
         **_errors(system, fitted, train, test),
     }

@@ -1,32 +1,184 @@
 """The error on the test ratings against the time it took to get there, a curve a system."""
 
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from benchmarks.results import Comparison, Measurement
-from benchmarks.rivals import RIVALS
 
 INK, MUTED, FAINT = "#22252b", "#6f7681", "#e9ebee"
 OWN = ("#c8401f", "#e0916f")
 OTHERS = ("#1f5f9e", "#3b8a5a", "#8a5a9e", "#a3832b", "#4a8f9c", "#7a6a5f", "#5b6b95")
 
 
+@dataclass(frozen=True)
+class Curve:
+    """What is drawn of one system: seconds (lowest, median, highest) and errors by number of passes."""
+
+    name: str
+    colour: str
+    own: bool
+    passes: list[int]
+    seconds: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, points: list[Measurement], measure: str, colour: str, own: bool) -> "Curve":
+        times = [point.spreads()["fit_seconds"] for point in points]
+        seconds = np.array([[time.low, time.median, time.high] for time in times])
+        errors = np.array([point.spreads()[measure].median for point in points])
+        return cls(points[0].name, colour, own, [point.plan.passes for point in points], seconds, errors)
+
+
 def error_against_time(found: Comparison, path: Path) -> Figure:
-    """Draws and saves. A dot is one number of passes, each with the settings tuned for it; a ring marks the best."""
+    """Draws and saves. A dot is one number of passes, with the settings tuned for it; the large dot the best."""
     figure = Figure(figsize=(9.2, 5.4), dpi=150, facecolor="white", layout="constrained")
+    canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     own, others = iter(OWN), iter(OTHERS * 3)
-    labels = []
-    for rival, curve in found.curves().items():
+    curves = []
+    for rival, points in found.curves().items():
         is_own = rival.startswith("rankfill")
-        colour = next(own, INK) if is_own else next(others)
-        labels.append(_draw(axes, curve, found.measure, RIVALS[rival].name, colour, is_own))
-    _dress(axes, found)
-    _label(figure, axes, labels)
+        curves.append(Curve.of(points, found.measure, next(own, INK) if is_own else next(others), is_own))
+    for curve in curves:
+        _draw(axes, curve)
+    _dress(axes, found, curves)
+    canvas.draw()  # settles the layout, so that labels can be placed by pixels
+    _label(axes, curves, canvas)
     figure.savefig(path)
     return figure
+
+
+def _draw(axes: Axes, curve: Curve) -> None:
+    low, middle, high = curve.seconds.T
+    above = 2 if curve.own else 0
+    axes.plot(middle, curve.errors, color=curve.colour, linewidth=2.4 if curve.own else 1.5, zorder=3 + above)
+    axes.plot(middle, curve.errors, "o", color=curve.colour, markersize=4, zorder=4 + above)
+    axes.hlines(curve.errors, low, high, color=curve.colour, linewidth=4, alpha=0.2, zorder=2)
+    best = int(np.argmin(curve.errors))
+    axes.plot(
+        middle[best],
+        curve.errors[best],
+        "o",
+        color=curve.colour,
+        markersize=8.5,
+        markeredgecolor="white",
+        markeredgewidth=1.2,
+        zorder=7,
+    )
+
+
+def _dress(axes: Axes, found: Comparison, curves: list[Curve]) -> None:
+    about, plan = found.about, found.plan
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if _decades(curves) <= 3 else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _in_units(seconds)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.1)
+    axes.set_ylim(*_limits(curves))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]))
+    axes.tick_params(which="both", length=0, labelsize=9, labelcolor=MUTED)
+    axes.grid(axis="both", which="major", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(MUTED)
+    axes.set_xlabel("time to fit", fontsize=9.5, color=MUTED)
+    measure = {"rmse": "RMSE", "mae": "MAE", "nmae": "nmae, %"}[found.measure]
+    threads = f"{plan.threads} thread{'s' * (plan.threads > 1)}"
+    axes.set_title(
+        f"{about.label}: {measure} on test ratings", loc="left", fontsize=11.5, color=INK, fontweight="bold", pad=24
+    )
+    words = f"{about.n_ratings:,} ratings · rank {plan.rank} · {threads} · a dot for each number of passes, settings "
+    words += "tuned for each · down and left is better"
+    axes.text(0, 1.025, words, transform=axes.transAxes, fontsize=8.5, color=MUTED)
+
+
+def _limits(curves: list[Curve]) -> tuple[float, float]:
+    """From below the best of all to well above the worst system's best; early points may lie higher, unseen."""
+    bests = [float(curve.errors.min()) for curve in curves]
+    low, high = min(bests), max(bests)
+    span = (high - low) or 0.1 * low
+    return low - 0.12 * span, min(high + 0.6 * span, max(float(c.errors.max()) for c in curves) + 0.1 * span)
+
+
+def _decades(curves: list[Curve]) -> float:
+    seconds = np.concatenate([curve.seconds[:, 1] for curve in curves])
+    return float(np.log10(seconds.max() / seconds.min()))
+
+
+def _in_units(seconds: float) -> str:
+    for unit, length in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:g} s"
+
+
+def _label(axes: Axes, curves: list[Curve], canvas: FigureCanvasAgg) -> None:
+    """Names beside the curves, each where it covers the least of other names and of all curves."""
+    ink = np.concatenate([_along(axes, curve) for curve in curves])
+    frame = axes.get_window_extent()
+    taken: list[Bbox] = []
+    for curve in sorted(curves, key=lambda each: -each.own):
+        best = int(np.argmin(curve.errors))
+        options = []
+        for place, point in enumerate(dict.fromkeys((best, len(curve.errors) - 1, 0, len(curve.errors) // 2))):
+            for shift, horizontal, vertical in _SIDES:
+                text = _text(axes, curve, best, point, shift, horizontal, vertical)
+                box = text.get_window_extent(canvas.get_renderer()).padded(2)
+                inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 + 60 and frame.y0 <= box.y0 and box.y1 <= frame.y1
+                clash = 50 * sum(box.overlaps(other) for other in taken) + box.count_contains(ink)
+                options.append((clash + (0 if inside else 1000) + 0.5 * place, len(options), text, box))
+        _, chosen, text, box = min(options, key=lambda option: option[:2])
+        for number, option in enumerate(options):
+            if number != chosen:
+                option[2].remove()
+        taken.append(box)
+
+
+_SIDES = (
+    ((9, 0), "left", "center"),
+    ((0, -9), "center", "top"),
+    ((0, 9), "center", "bottom"),
+    ((-9, 0), "right", "center"),
+    ((7, 7), "left", "bottom"),
+    ((7, -7), "left", "top"),
+    ((-7, -7), "right", "top"),
+    ((-7, 7), "right", "bottom"),
+)
+
+
+def _text(
+    axes: Axes, curve: Curve, best: int, point: int, shift: tuple[int, int], horizontal: str, vertical: str
+) -> Any:
+    words = f"{curve.name} {curve.errors[best]:.4g}"
+    return axes.annotate(
+        words,
+        (curve.seconds[point, 1], curve.errors[point]),
+        xytext=shift,
+        textcoords="offset points",
+        ha=horizontal,
+        va=vertical,
+        color=curve.colour,
+        fontsize=9.5 if curve.own else 9,
+        fontweight="bold" if curve.own else "normal",
+        annotation_clip=True,
+        zorder=9,
+    )
+
+
+def _along(axes: Axes, curve: Curve) -> NDArray[np.float64]:
+    """Points on the curve, in pixels, close enough to stand for the ink."""
+    corners = axes.transData.transform(np.column_stack([curve.seconds[:, 1], curve.errors]))
+    steps = np.linspace(0, 1, 60)[:, None]
+    between = [a + steps * (b - a) for a, b in pairwise(corners)]
+    return np.concatenate([corners, *between])

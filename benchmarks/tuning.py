@@ -6,12 +6,13 @@ a file of numbers, `benchmarks/tuned/<data set>.json`, that later runs start fro
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.child import Result
+from benchmarks.child import Result, plain
 from benchmarks.datasets import About
 from benchmarks.rivals import RIVALS
 from benchmarks.rivals.base import Plan, Settings
@@ -37,7 +38,7 @@ class Choice:
     @classmethod
     def documented(cls, ladder: tuple[int, ...]) -> "Choice":
         """The system's defaults, with the most passes."""
-        return cls(max(ladder), dict.fromkeys(ladder, {}), tuned=False)
+        return cls(max(ladder), {passes: {} for passes in ladder}, tuned=False)
 
     @classmethod
     def from_errors(cls, candidates: list[Settings], ladder: tuple[int, ...], errors: list[list[float]]) -> "Choice":
@@ -60,20 +61,17 @@ class Tuned:
         kept = self._content.get(self.group, {}).get(rival)
         if kept is None or not set(map(str, ladder)) <= set(kept["settings"]):
             return None
-        errors = {passes: kept["errors"][str(passes)] for passes in ladder}
-        return Choice(
-            min(errors, key=errors.__getitem__), {passes: kept["settings"][str(passes)] for passes in ladder}, errors
-        )
+        errors = {passes: _error(kept["errors"][str(passes)]) for passes in ladder}
+        settings = {passes: kept["settings"][str(passes)] for passes in ladder}
+        return Choice(min(errors, key=errors.__getitem__), settings, errors)
 
     def put(self, rival: str, choice: Choice) -> None:
-        self._content.setdefault(self.group, {})[rival] = asdict(choice)
+        self._content.setdefault(self.group, {})[rival] = plain(asdict(choice))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(self._content, indent=1, sort_keys=True) + "\n")
 
 
-def choose(
-    rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run
-) -> Choice:
+def choose(rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run) -> Choice:
     """Tries the grid in one child."""
     system = RIVALS[rival]()
     candidates = [{**system.settings, **candidate} for candidate in system.candidates()]
@@ -89,5 +87,10 @@ def choose(
     result = run("benchmarks.measures:tune", arguments, plan.threads, system.environment(plan.threads))
     if "failed" in result:
         raise TuningError(f"tuning failed: {result['failed']}")
-    errors = [[float("inf") if error is None else error for error in row] for row in result["errors"]]
+    errors = [[_error(error) for error in row] for row in result["errors"]]
     return Choice.from_errors(candidates, ladder, errors)
+
+
+def _error(kept: float | None) -> float:
+    """JSON has no infinity: null stands for an error that ran away."""
+    return math.inf if kept is None else kept

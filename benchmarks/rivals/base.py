@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Task = Literal["fit", "stream", "top_n"]
 Settings = dict[str, Any]
+Grid = dict[str, tuple[Any, ...]]
 INSTALL = "benchmarks/install_rivals.sh"
 
 
@@ -60,11 +61,14 @@ class Rival(ABC):
     name: ClassVar[str]
     tasks: ClassVar[tuple[Task, ...]] = ("fit",)
     package: ClassVar[str] = ""
-    defaults: ClassVar[Settings] = {}
-    grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    defaults: ClassVar[Settings] = Settings()
+    grid: ClassVar[Grid] = Grid()
     note: ClassVar[str] = ""
     most_users: ClassVar[int] = 1_000_000
     """How many users `top_n` is timed on at most: fewer where users are served one at a time."""
+
+    in_other_process: ClassVar[bool] = False
+    """Whether `fit` is over before its memory could be looked at."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings: Settings = {**self.defaults, **settings}
@@ -94,7 +98,7 @@ class Rival(ABC):
         raise NotImplementedError(f"{self.name} does not fit")
 
     def seconds(self, fitted: Any) -> float | None:
-        """What the system itself says `fit` took, where that is the fairer clock."""
+        """What the system itself says `fit` took, where the clock around it would say too much."""
         return None
 
     def predict(self, fitted: Any, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.floating]:

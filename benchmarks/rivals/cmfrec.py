@@ -12,7 +12,7 @@ class Cmfrec(Rival):
     name = "cmfrec"
     tasks = ("fit", "top_n")
     package = "cmfrec"
-    defaults = {"lambda_": 0.05, "scale_lam": True, "use_cg": True}
+    defaults = Settings(lambda_=0.05, scale_lam=True, use_cg=True)
     note = "ALS with biases"
     most_users = 2000
 

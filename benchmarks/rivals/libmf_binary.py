@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rivals.base import Interactions, Plan, Rival, inner_products
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings, inner_products
 
 
 class LibmfBinary(Rival):
     name = "LIBMF mf-train"
-    defaults = {"lambda": 0.05, "eta": 0.1, "bins": 20}
-    grid = {"lambda": (0.02, 0.05, 0.1, 0.15), "eta": (0.03, 0.05, 0.1)}
-    note = "L2 loss; its passes alone are timed; memory is in another process"
+    defaults = Settings(penalty=0.05, eta=0.1, bins=20)
+    grid = Grid(penalty=(0.02, 0.05, 0.1, 0.15), eta=(0.03, 0.05, 0.1))
+    note = "L2 loss; its passes alone are timed"
+    in_other_process = True
 
     def available(self) -> str | None:
         command = os.environ.get("LIBMF_BIN")
@@ -44,7 +45,7 @@ class LibmfBinary(Rival):
 
     def _command(self, train: Path, model: Path, plan: Plan, passes: int) -> list[str]:
         bins = max(self.settings["bins"], 2 * plan.threads + 1)
-        options = {"-f": 0, "-l2": self.settings["lambda"], "-r": self.settings["eta"], "-n": bins}
+        options = {"-f": 0, "-l2": self.settings["penalty"], "-r": self.settings["eta"], "-n": bins}
         options |= {"-k": plan.rank, "-t": passes, "-s": plan.threads}
         words = [str(word) for pair in options.items() for word in pair]
         return [os.environ["LIBMF_BIN"], *words, str(train), str(model)]

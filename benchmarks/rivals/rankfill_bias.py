@@ -4,14 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankfill as rf
-from benchmarks.rivals.base import Interactions, Plan, Rival
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 from benchmarks.rivals.rankfill_passive_aggressive import as_ratings
 
 
 class RankfillBias(Rival):
     name = "rankfill Bias"
-    defaults = {"shrinkage": 5.0}
-    grid = {"shrinkage": (1.0, 2.0, 5.0, 10.0, 20.0)}
+    defaults = Settings(shrinkage=5.0)
+    grid = Grid(shrinkage=(1.0, 2.0, 5.0, 10.0, 20.0))
     note = "no factors; one pass"
 
     def ladder(self, passes: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,14 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankfill as rf
-from benchmarks.rivals.base import Interactions, Plan, Rival
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 
 class RankfillOnline(Rival):
     name = "rankfill PassiveAggressive online"
     tasks = ("stream",)
-    defaults = {"C": 0.05, "batch": 1000}
-    grid = {"C": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)}
+    defaults = Settings(C=0.05, batch=1000)
+    grid = Grid(C=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
 
     def stream(self, events: Interactions, plan: Plan) -> rf.PassiveAggressive:
         rf.set_threads(plan.threads)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankfill as rf
-from benchmarks.rivals.base import Interactions, Plan, Rival
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 
 def as_ratings(train: Interactions) -> rf.Ratings:
@@ -16,8 +16,8 @@ def as_ratings(train: Interactions) -> rf.Ratings:
 class RankfillPassiveAggressive(Rival):
     name = "rankfill PassiveAggressive"
     tasks = ("fit", "top_n")
-    defaults = {"C": 0.01, "slack": "linear", "nonnegative": "both"}
-    grid = {"C": (0.002, 0.005, 0.01, 0.02, 0.05, 0.1), "nonnegative": ("both", "none")}
+    defaults = Settings(C=0.01, slack="linear", nonnegative="both")
+    grid = Grid(C=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1), nonnegative=("both", "none"))
 
     def prepare(self, train: Interactions, plan: Plan) -> rf.Ratings:
         return as_ratings(train)

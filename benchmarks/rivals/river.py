@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rivals.base import Interactions, Plan, Rival
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 
 class River(Rival):
     name = "river BiasedMF"
     tasks = ("stream",)
     package = "river"
-    defaults = {"step": 0.025, "l2": 0.0}
-    grid = {"step": (0.01, 0.025, 0.05), "l2": (0.0, 0.05)}
+    defaults = Settings(step=0.025, l2=0.0)
+    grid = Grid(step=(0.01, 0.025, 0.05), l2=(0.0, 0.05))
 
     def stream(self, events: Interactions, plan: Plan) -> Any:
         from river import optim, reco

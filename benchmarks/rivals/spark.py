@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rivals.base import INSTALL, Interactions, Plan, Rival, inner_products
+from benchmarks.rivals.base import INSTALL, Grid, Interactions, Plan, Rival, Settings, inner_products
 
 
 class Spark(Rival):
     name = "Spark ALS"
     package = "pyspark"
-    defaults = {"regParam": 0.1}
-    grid = {"regParam": (0.02, 0.05, 0.08, 0.12)}
+    defaults = Settings(regParam=0.1)
+    grid = Grid(regParam=(0.02, 0.05, 0.08, 0.12))
     note = "local mode"
 
     def available(self) -> str | None:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rivals.base import Interactions, Plan, Rival
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 
 class Surprise(Rival):
     name = "Surprise SVD"
     package = "surprise"
-    defaults = {"lr_all": 0.005, "reg_all": 0.02}
-    grid = {"lr_all": (0.005, 0.01, 0.02), "reg_all": (0.02, 0.05, 0.1)}
+    defaults = Settings(lr_all=0.005, reg_all=0.02)
+    grid = Grid(lr_all=(0.005, 0.01, 0.02), reg_all=(0.02, 0.05, 0.1))
     note = "one thread whatever is asked"
 
     def prepare(self, train: Interactions, plan: Plan) -> Any:

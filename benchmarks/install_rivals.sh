@@ -1,0 +1,33 @@
+#!/bin/sh
+# Makes a virtual environment with rankfill as it stands here and the systems it is compared with:
+#
+#     benchmarks/install_rivals.sh [folder, by default .venv-bench]
+#
+# One command a system, so that one that cannot be had stops no other; `python -m benchmarks.rivals` says what is there.
+# Run it again after rankfill has changed: what is installed here is a copy.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+venv=${1:-$root/.venv-bench}
+[ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv" || exit 1
+
+try() {
+    echo "installing $*"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" || echo "FAILED: $*"
+}
+
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$root" || exit 1
+try "$root"
+try threadpoolctl
+try cmfrec
+try scikit-surprise
+try implicit
+try pyspark pandas pyarrow
+try river
+try myfm
+
+# Without these flags LIBMF neither vectorises nor uses OpenMP; a wheel in the cache may have been built without them.
+if grep -qw avx /proc/cpuinfo 2>/dev/null; then vectors=-DUSEAVX; else vectors=-DUSESSE; fi
+CFLAGS="-O3 -march=native $vectors -DUSEOMP -fopenmp" try --no-cache-dir --no-binary libmf --force-reinstall --no-deps libmf
+
+cd "$root" && "$venv/bin/python" -m benchmarks.rivals
