@@ -92,3 +92,15 @@ def test_n_below_one_is_refused_in_words(model, ratings, n):
     model.fit(ratings)
     with pytest.raises(ValueError, match=rf"n must be a whole number of at least 1, found {n}"):
         model.recommend(1000, n=n)
+
+
+def test_rarely_rated_items_are_left_out_on_request(model, ratings):
+    model.fit(ratings)
+    counts = dict(zip(ratings.items.ids().tolist(), ratings.by_item.counts().tolist(), strict=True))
+    least = sorted(counts.values())[3]
+    common = {item for item, count in counts.items() if count >= least}
+    assert 0 < len(common) < len(counts)
+    best = model.recommend(ratings.users.ids(), n=7, exclude_seen=False, min_ratings=least).items
+    assert all(set(row[row != -1].tolist()) == common for row in best)
+    with pytest.raises(ValueError, match="min_ratings must be a whole number of at least 1, found 0"):
+        model.recommend(ratings.users.ids(), min_ratings=0)

@@ -43,6 +43,9 @@ def recommend(
     exclude_seen: Annotated[
         bool, typer.Option("--exclude-seen/--include-seen", help="Leave out what the user has rated already.")
     ] = True,
+    min_ratings: Annotated[
+        int, typer.Option("--min-ratings", metavar="N", help="Leave out items that fewer people have rated.")
+    ] = 1,
     threads: Threads = None,
 ) -> None:
     """Lists what a user would like best; for all users, writes a file.
@@ -70,9 +73,9 @@ def recommend(
     if users is not None:
         _tell_unknown(fitted, users)
     if output is not None:
-        _write(fitted, users, n, exclude_seen, names, output)
+        _write(fitted, users, n, exclude_seen, min_ratings, names, output)
     elif users is not None:
-        best = fitted.recommend(users, n=n, exclude_seen=exclude_seen)
+        best = fitted.recommend(users, n=n, exclude_seen=exclude_seen, min_ratings=min_ratings)
         for row, each in enumerate(users.tolist()):
             if row:
                 console().print()
@@ -95,7 +98,13 @@ def _table(user: Any, best: Recommendations, titles: dict[Any, str]) -> Table:
 
 
 def _write(
-    model: Model, users: NDArray[Any] | None, n: int, exclude_seen: bool, titles: dict[Any, str], output: Path
+    model: Model,
+    users: NDArray[Any] | None,
+    n: int,
+    exclude_seen: bool,
+    min_ratings: int,
+    titles: dict[Any, str],
+    output: Path,
 ) -> None:
     total = len(model.users_) if users is None else len(users)
     screen = console(stderr=True)
@@ -103,7 +112,9 @@ def _write(
     with TableWriter(output) as writer, Progress(console=screen, disable=not screen.is_terminal, transient=True) as bar:
         task = bar.add_task("users", total=total)
         for some in _chunks(model, users):
-            columns = _columns(some, model.recommend(some, n=n, exclude_seen=exclude_seen), titles)
+            columns = _columns(
+                some, model.recommend(some, n=n, exclude_seen=exclude_seen, min_ratings=min_ratings), titles
+            )
             writer.add(columns)
             rows += len(columns["user"])
             bar.advance(task, len(some))

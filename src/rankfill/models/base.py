@@ -4,7 +4,6 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.tensors import write_tensors
 from rankfill.kernels import Growing
 from rankfill.models.seen import SeenItems
+from rankfill.models.settings import check_whole
 from rankfill.models.training import Callback, EpochReport
 from rankfill.objectives.measures import MEASURES, Measure
 
@@ -92,23 +92,27 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         )
         return (np.clip(scores, *self.range_) if self.clip else scores).reshape(shape)
 
-    def recommend(self, users: ArrayLike | Ratings, n: int = 10, exclude_seen: bool = True) -> Recommendations:
+    def recommend(
+        self, users: ArrayLike | Ratings, n: int = 10, exclude_seen: bool = True, min_ratings: int = 1
+    ) -> Recommendations:
         """The n items with the highest predictions for each user, best first, padded where fewer are left.
 
-        `users` are ids, or the `Ratings` of people who were not in training (see `fold_in`). Items without a
-        rating in training are never recommended, items the user has rated only with `exclude_seen=False`.
+        `users` are ids, or the `Ratings` of people who were not in training (see `fold_in`). Items with fewer than
+        `min_ratings` in training are never recommended (what one person loved says little about others), items the
+        user has rated only with `exclude_seen=False`.
         """
         self._check_fitted()
-        if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n must be a whole number of at least 1, found {n}")
+        check_whole("n", n, 1)
+        check_whole("min_ratings", min_ratings, 1)
+        allowed = self._item_counts.array >= min_ratings
         if isinstance(users, Ratings):
             learned = self._learned_items(self._own_rows(self.items_, users.items)) >= 0
             known = users.select(learned[users.item_indices])
-            indices, scores = self._best_items_folded(known, n, exclude_seen)
+            indices, scores = self._best_items_folded(known, n, allowed, exclude_seen)
         else:
             rows = self.users_.index(np.atleast_1d(_as_array(users)))
             seen = self._seen.rows(rows if exclude_seen else np.full_like(rows, -1))
-            indices, scores = self._best_items(self._learned_users(rows), n, *seen)
+            indices, scores = self._best_items(self._learned_users(rows), n, allowed, *seen)
         items = self.items_.ids(np.maximum(indices.ravel(), 0)).reshape(indices.shape)
         items[indices < 0] = None if self.items_.of_strings else -1
         return Recommendations(items, scores)
@@ -140,13 +144,18 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _best_items(
-        self, users: NDArray[np.int32], n: int, seen_indptr: NDArray[np.int64], seen_items: NDArray[np.int32]
+        self,
+        users: NDArray[np.int32],
+        n: int,
+        allowed: NDArray[np.bool_],
+        seen_indptr: NDArray[np.int64],
+        seen_items: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Row numbers and scores of the n best items of each user, −1 and NaN where fewer are left."""
+        """Row numbers and scores of the n best allowed items of each user, −1 and NaN where fewer are left."""
 
     @abstractmethod
     def _best_items_folded(
-        self, ratings: Ratings, n: int, exclude_seen: bool
+        self, ratings: Ratings, n: int, allowed: NDArray[np.bool_], exclude_seen: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The same for people who were not in training."""
 

@@ -102,27 +102,36 @@ class FactorModel(Model):
         return products + np.float32(self.offset_) if self.offset_ else products
 
     def _best_items(
-        self, users: NDArray[np.int32], n: int, seen_indptr: NDArray[np.int64], seen_items: NDArray[np.int32]
+        self,
+        users: NDArray[np.int32],
+        n: int,
+        allowed: NDArray[np.bool_],
+        seen_indptr: NDArray[np.int64],
+        seen_items: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         rows = self._users.array[users]
         if (users < 0).any():
             rows[users < 0] = self._default_user()
-        return self._best_for_rows(rows, n, seen_indptr, seen_items)
+        return self._best_for_rows(rows, n, allowed, seen_indptr, seen_items)
 
     def _best_items_folded(
-        self, ratings: Ratings, n: int, exclude_seen: bool
+        self, ratings: Ratings, n: int, allowed: NDArray[np.bool_], exclude_seen: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         rows = padded_copy(self.fold_in(ratings))
         rows[ratings.by_user.counts() == 0] = self._default_user()
         if not exclude_seen:
-            return self._best_for_rows(rows, n, np.zeros(len(rows) + 1, np.int64), np.empty(0, np.int32))
+            return self._best_for_rows(rows, n, allowed, np.zeros(len(rows) + 1, np.int64), np.empty(0, np.int32))
         seen = self._in_own_items(ratings)
-        return self._best_for_rows(rows, n, seen.by_user.indptr, seen.item_indices)
+        return self._best_for_rows(rows, n, allowed, seen.by_user.indptr, seen.item_indices)
 
     def _best_for_rows(
-        self, rows: NDArray[np.float32], n: int, seen_indptr: NDArray[np.int64], seen_items: NDArray[np.int32]
+        self,
+        rows: NDArray[np.float32],
+        n: int,
+        allowed: NDArray[np.bool_],
+        seen_indptr: NDArray[np.int64],
+        seen_items: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        allowed = self._item_counts.array > 0
         items, scores = top_n(rows, self._items.array, self._width, n, seen_indptr, seen_items, allowed)
         return items, scores + np.float32(self.offset_) if self.offset_ else scores
 
