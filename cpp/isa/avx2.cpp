@@ -5,6 +5,7 @@
 
 #include "rankfill/csr.hpp"
 #include "rankfill/isa.hpp"
+#include "rankfill/ridge.hpp"
 #include "rankfill/row_order.hpp"
 #include "rankfill/table.hpp"
 

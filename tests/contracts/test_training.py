@@ -22,8 +22,9 @@ def halves(ratings):
 @pytest.fixture
 def overfitted(iterative_model, ratings, fresh):
     """Settings, ratings, and validation ratings that are their mirror image: soon every pass makes it worse."""
-    bold = {"C": 0.2} if "C" in iterative_model.get_params() else {}
-    model = fresh(iterative_model, tol=None, passes=25, **bold)
+    bold = {"C": 0.2, "penalty": 0.001}
+    known = iterative_model.get_params()
+    model = fresh(iterative_model, tol=None, passes=25, **{key: bold[key] for key in bold if key in known})
     return model, ratings, ratings.with_values(lambda values: 6 - values)
 
 

@@ -1,6 +1,7 @@
 // Fills the table of one instruction set; included by each file under cpp/isa/ after its target pragma.
 #pragma once
 
+#include "rankfill/least_squares.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
 #include "rankfill/table.hpp"
@@ -59,6 +60,12 @@ inline void predict(Pairs pairs, Factors<const float> users, Factors<const float
     });
 }
 
+inline void squared_errors(const RidgePass& pass, std::int64_t first, std::int64_t last, SquaredErrors* per_row) {
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row) per_row[row] = squared_errors_of_row<Blocks>(pass, row);
+    });
+}
+
 template <class T>
 T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
     return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
@@ -69,6 +76,7 @@ inline KernelTable make_table(std::string_view name) {
         name,
         {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
         {predict, pack_tiles, top_n_rows},
+        {solve_rows, squared_errors, add_gram_of_rows},
     };
 }
 

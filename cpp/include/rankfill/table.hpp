@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/ridge.hpp"
 #include "rankfill/rule.hpp"
 
 namespace rankfill {
@@ -71,10 +72,17 @@ struct ScoringKernels {
                        std::int64_t n_items, const Exclusions&, const Ranked&);
 };
 
+struct LeastSquaresKernels {
+    void (*solve_rows)(const RidgePass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*squared_errors)(const RidgePass&, std::int64_t first, std::int64_t last, SquaredErrors* per_row);
+    void (*add_gram)(Factors<const float>, std::int64_t first, std::int64_t last, double* sums);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
     ScoringKernels scoring;
+    LeastSquaresKernels least_squares;
 };
 
 // Those this machine can run, slowest first.

@@ -2,6 +2,7 @@
 
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
 from rankfill.kernels.hashing import HashedKeys
+from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.rounds import (
     Losses,
     Root,
@@ -20,11 +21,14 @@ __all__ = [
     "Growing",
     "HashedKeys",
     "Losses",
+    "Ridge",
     "Root",
     "Rows",
     "Rule",
     "Slack",
+    "SquaredErrors",
     "get_threads",
+    "gram_matrix",
     "instruction_set",
     "padded",
     "padded_copy",
@@ -33,6 +37,8 @@ __all__ = [
     "passive_aggressive_update",
     "predict_pairs",
     "set_threads",
+    "solve_rows",
     "sort_into_rows",
+    "squared_errors",
     "top_n",
 ]

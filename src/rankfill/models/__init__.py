@@ -1,13 +1,24 @@
 """Every model, one file a family. This list is what the command line, the contract tests and the docs go by."""
 
+from rankfill.models.als import ALS
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
 from rankfill.models.passive_aggressive import PassiveAggressive
 from rankfill.models.training import EpochReport, TimeBudget
 
 MODELS: dict[str, type[Model]] = {
+    "als": ALS,
     "bias": Bias,
     "passive-aggressive": PassiveAggressive,
 }
 
-__all__ = ["MODELS", "Bias", "EpochReport", "Model", "PassiveAggressive", "Recommendations", "TimeBudget"]
+__all__ = [
+    "ALS",
+    "MODELS",
+    "Bias",
+    "EpochReport",
+    "Model",
+    "PassiveAggressive",
+    "Recommendations",
+    "TimeBudget",
+]
