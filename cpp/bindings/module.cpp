@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 void bind_data(nb::module_& m);
+void bind_descent(nb::module_& m);
 void bind_least_squares(nb::module_& m);
 void bind_rounds(nb::module_& m);
 void bind_scoring(nb::module_& m);
@@ -20,4 +21,5 @@ NB_MODULE(_native, m) {
     bind_rounds(m);
     bind_scoring(m);
     bind_least_squares(m);
+    bind_descent(m);
 }

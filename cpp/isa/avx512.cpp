@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/factor_step.hpp"
 #include "rankfill/isa.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/row_order.hpp"

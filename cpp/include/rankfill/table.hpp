@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/factor_step.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/rule.hpp"
 
@@ -78,11 +79,21 @@ struct LeastSquaresKernels {
     void (*add_gram)(Factors<const float>, std::int64_t first, std::int64_t last, double* sums);
 };
 
+struct DescentKernels {
+    void (*residuals)(const Csr&, Factors<const float> moving, Factors<const float> fixed, float offset,
+                      std::int64_t first, std::int64_t last, float* residuals);
+    void (*shift_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
+    void (*move_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
+    void (*multiplicative_rows)(const Csr&, Factors<float> moving, Factors<const float> fixed, double penalty,
+                                std::int64_t first, std::int64_t last);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
     ScoringKernels scoring;
     LeastSquaresKernels least_squares;
+    DescentKernels descent;
 };
 
 // Those this machine can run, slowest first.

@@ -76,9 +76,7 @@ def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float3
     _native.solve_rows(*rows, moving, fixed, ridge.native(), gram, get_threads(), instruction_set())
 
 
-def squared_errors(
-    rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge
-) -> SquaredErrors:
+def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> SquaredErrors:
     """Over all ratings, e = r − offset − row·x, with implicit feedback e = 1 − row·x."""
     return SquaredErrors(
         *_native.squared_errors(*rows, moving, fixed, ridge.native(), get_threads(), instruction_set())

@@ -3,12 +3,16 @@
 from rankfill.models.als import ALS
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
+from rankfill.models.coordinate_descent import CoordinateDescent
+from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
 from rankfill.models.training import EpochReport, TimeBudget
 
 MODELS: dict[str, type[Model]] = {
     "als": ALS,
     "bias": Bias,
+    "coordinate-descent": CoordinateDescent,
+    "multiplicative-nmf": MultiplicativeNMF,
     "passive-aggressive": PassiveAggressive,
 }
 
@@ -16,8 +20,10 @@ __all__ = [
     "ALS",
     "MODELS",
     "Bias",
+    "CoordinateDescent",
     "EpochReport",
     "Model",
+    "MultiplicativeNMF",
     "PassiveAggressive",
     "Recommendations",
     "TimeBudget",
