@@ -58,7 +58,9 @@ def compare(session: Session) -> Comparison:
     skipped |= {each.rival: each.failed for each in measurements if each.failed and each.shown}
     loads = before, os.getloadavg()[0]
     options = session.arguments
-    return Comparison(session.about, session.plan, options.measure, options.repetitions, measurements, skipped, loads)
+    return Comparison(
+        session.about, session.plan, options.measure, options.repetitions, measurements, skipped, loads
+    )
 
 
 def planned(rival: str, session: Session) -> list[Measurement]:

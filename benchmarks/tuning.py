@@ -71,7 +71,9 @@ class Tuned:
         self.path.write_text(json.dumps(self._content, indent=1, sort_keys=True) + "\n")
 
 
-def choose(rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run) -> Choice:
+def choose(
+    rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run
+) -> Choice:
     """Tries the grid in one child."""
     system = RIVALS[rival]()
     candidates = [{**system.settings, **candidate} for candidate in system.candidates()]

@@ -18,10 +18,9 @@ what was not observed counts as zero, and only on request. The sum over all pair
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Ridge, gram_matrix, solve_rows
+from rankfill.kernels import gram_matrix, solve_rows
 from rankfill.models.alternating import AlternatingModel, Nonnegative, Weighting
 from rankfill.models.settings import check_no_negative, check_positive, check_word, warn_of_one_value
 
@@ -45,9 +44,9 @@ class ALS(AlternatingModel):
 
     >>> from rankfill import ALS, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> model = ALS(rank=2, penalty=0.1).fit(ratings)
+    >>> model = ALS(rank=2, weighting="count").fit(ratings)
     >>> model.predict(0, [2]).round()  # nobody likes the last one
-    array([1.], dtype=float32)
+    array([2.], dtype=float32)
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class ALS(AlternatingModel):
         solve_rows(ratings.by_user, users, items, user_ridge)
         solve_rows(ratings.by_item, items, users, item_ridge)
 
-    def _ridges(self, steps: int = 0) -> tuple[Ridge, Ridge]:
-        confidence = float(self.confidence) if self.feedback == "implicit" else None
-        return super()._ridges(steps, confidence)
+    @property
+    def _confidence(self) -> float | None:
+        return float(self.confidence) if self.feedback == "implicit" else None
 
     def _measured(self, ratings: Ratings) -> tuple[float, float]:
         objective, train = super()._measured(ratings)

@@ -104,10 +104,17 @@ class AlternatingModel(FactorModel):
         spread = float(np.std(ratings.values, dtype=np.float64)) or 1.0
         if self.weighting == "count":
             return 0.065 * spread, 0.065
-        mean_counts = (len(ratings) / max(np.count_nonzero(c.array), 1) for c in (self._user_counts, self._item_counts))
+        mean_counts = (
+            len(ratings) / max(int(np.count_nonzero(c.array)), 1) for c in (self._user_counts, self._item_counts)
+        )
         return spread * max(15.0, 0.75 * sum(n**0.5 for n in mean_counts)), 5.0
 
-    def _ridges(self, steps: int = 0, confidence: float | None = None) -> tuple[Ridge, Ridge]:
+    @property
+    def _confidence(self) -> float | None:
+        """Of implicit feedback; None where ratings are explicit."""
+        return None
+
+    def _ridges(self, steps: int = 0) -> tuple[Ridge, Ridge]:
         """What a row of the users solves and what one of the items."""
         users, items = (
             Ridge(
@@ -117,7 +124,7 @@ class AlternatingModel(FactorModel):
                 by_count=self.weighting == "count",
                 nonnegative=self.nonnegative in ("both", side),
                 offset=self.offset_,
-                confidence=confidence,
+                confidence=self._confidence,
                 steps=steps,
             )
             for side in ("users", "items")

@@ -1,6 +1,6 @@
 """Coordinate descent on the squared error, one factor at a time (CCD++; Yu, Hsieh, Si, Dhillon, ICDM 2012).
 
-Minimises the objective of `alternating.py`, the one of `ALS`. Factor k of all users and items, with the others fixed, is
+Minimises the objective of `alternating.py`, the one of `ALS`. Factor k of all users and items, the others fixed, is
 a rank-one problem on the residuals e + p_uk q_ik; `inner` times,
 
     p_uk ← Σ_i (e_ui + p_uk q_ik) q_ik / (λ n_u^w + Σ_i q_ik²),    then q_ik likewise,
@@ -27,9 +27,9 @@ class CoordinateDescent(AlternatingModel):
 
     >>> from rankfill import CoordinateDescent, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> model = CoordinateDescent(rank=2, penalty=0.1).fit(ratings)
+    >>> model = CoordinateDescent(rank=2, weighting="count").fit(ratings)
     >>> model.predict(0, [2]).round()  # nobody likes the last one
-    array([1.], dtype=float32)
+    array([2.], dtype=float32)
     """
 
     def __init__(
