@@ -3,6 +3,8 @@
 #include "arrays.hpp"
 
 void bind_data(nb::module_& m);
+void bind_descent(nb::module_& m);
+void bind_least_squares(nb::module_& m);
 void bind_rounds(nb::module_& m);
 void bind_scoring(nb::module_& m);
 
@@ -18,4 +20,6 @@ NB_MODULE(_native, m) {
     bind_data(m);
     bind_rounds(m);
     bind_scoring(m);
+    bind_least_squares(m);
+    bind_descent(m);
 }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/factor_step.hpp"
 #include "rankfill/isa.hpp"
+#include "rankfill/ridge.hpp"
 #include "rankfill/row_order.hpp"
 #include "rankfill/table.hpp"
 

@@ -14,18 +14,32 @@ from .data import (
 )
 from .evaluation import evaluate
 from .kernels import get_threads, set_threads
-from .models import MODELS, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
+from .models import (
+    ALS,
+    MODELS,
+    Bias,
+    CoordinateDescent,
+    EpochReport,
+    Model,
+    MultiplicativeNMF,
+    PassiveAggressive,
+    Recommendations,
+    TimeBudget,
+)
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
 
 __version__: str
 
 __all__ = [
+    "ALS",
     "MODELS",
     "Bias",
+    "CoordinateDescent",
     "Dataset",
     "EpochReport",
     "Model",
+    "MultiplicativeNMF",
     "PassiveAggressive",
     "Ratings",
     "Reason",

@@ -1,6 +1,9 @@
 // Fills the table of one instruction set; included by each file under cpp/isa/ after its target pragma.
 #pragma once
 
+#include "rankfill/coordinate_descent.hpp"
+#include "rankfill/least_squares.hpp"
+#include "rankfill/multiplicative.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
 #include "rankfill/table.hpp"
@@ -59,6 +62,28 @@ inline void predict(Pairs pairs, Factors<const float> users, Factors<const float
     });
 }
 
+inline void squared_errors(const RidgePass& pass, std::int64_t first, std::int64_t last, SquaredErrors* per_row) {
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row) per_row[row] = squared_errors_of_row<Blocks>(pass, row);
+    });
+}
+
+inline void residuals(const Csr& ratings, Factors<const float> moving, Factors<const float> fixed, float offset,
+                      std::int64_t first, std::int64_t last, float* result) {
+    with_blocks(fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row)
+            residuals_of_row<Blocks>(ratings, moving, fixed, offset, row, result);
+    });
+}
+
+inline void multiplicative_rows(const Csr& ratings, Factors<float> moving, Factors<const float> fixed, double penalty,
+                                std::int64_t first, std::int64_t last) {
+    with_blocks(fixed.stride, [&]<int Blocks>() {
+        MultiplicativeUpdate update(ratings, moving, fixed, penalty);
+        for (std::int64_t row = first; row < last; ++row) update.template move<Blocks>(row);
+    });
+}
+
 template <class T>
 T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
     return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
@@ -69,6 +94,8 @@ inline KernelTable make_table(std::string_view name) {
         name,
         {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
         {predict, pack_tiles, top_n_rows},
+        {solve_rows, squared_errors, add_gram_of_rows},
+        {residuals, shift_rows, move_rows, multiplicative_rows},
     };
 }
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/factor_step.hpp"
+#include "rankfill/ridge.hpp"
 #include "rankfill/rule.hpp"
 
 namespace rankfill {
@@ -71,10 +73,27 @@ struct ScoringKernels {
                        std::int64_t n_items, const Exclusions&, const Ranked&);
 };
 
+struct LeastSquaresKernels {
+    void (*solve_rows)(const RidgePass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*squared_errors)(const RidgePass&, std::int64_t first, std::int64_t last, SquaredErrors* per_row);
+    void (*add_gram)(Factors<const float>, std::int64_t first, std::int64_t last, double* sums);
+};
+
+struct DescentKernels {
+    void (*residuals)(const Csr&, Factors<const float> moving, Factors<const float> fixed, float offset,
+                      std::int64_t first, std::int64_t last, float* residuals);
+    void (*shift_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
+    void (*move_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
+    void (*multiplicative_rows)(const Csr&, Factors<float> moving, Factors<const float> fixed, double penalty,
+                                std::int64_t first, std::int64_t last);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
     ScoringKernels scoring;
+    LeastSquaresKernels least_squares;
+    DescentKernels descent;
 };
 
 // Those this machine can run, slowest first.

@@ -1,7 +1,9 @@
 """The compiled kernels under readable names. `reference.py` holds a NumPy twin of each, equal to the bit."""
 
+from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
 from rankfill.kernels.hashing import HashedKeys
+from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.rounds import (
     Losses,
     Root,
@@ -20,19 +22,28 @@ __all__ = [
     "Growing",
     "HashedKeys",
     "Losses",
+    "Ridge",
     "Root",
     "Rows",
     "Rule",
     "Slack",
+    "SquaredErrors",
     "get_threads",
+    "gram_matrix",
     "instruction_set",
+    "move_factor",
+    "multiplicative_rows",
     "padded",
     "padded_copy",
     "passive_aggressive_online",
     "passive_aggressive_pass",
     "passive_aggressive_update",
     "predict_pairs",
+    "residuals",
     "set_threads",
+    "shift_residuals",
+    "solve_rows",
     "sort_into_rows",
+    "squared_errors",
     "top_n",
 ]

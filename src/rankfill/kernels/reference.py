@@ -7,8 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels.factors import LANES
+from rankfill.kernels.reference_descent import move_factor, multiplicative_rows, residuals, shift_residuals
+from rankfill.kernels.reference_least_squares import gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.rounds import Losses, Rule
 from rankfill.kernels.rows import Rows
+
+__all__ = [
+    "gram_matrix",
+    "move_factor",
+    "multiplicative_rows",
+    "passive_aggressive_online",
+    "passive_aggressive_pass",
+    "predict_pairs",
+    "residuals",
+    "shift_residuals",
+    "solve_rows",
+    "sort_into_rows",
+    "squared_errors",
+    "top_n",
+]
 
 BISECTION_TOLERANCE = 1e-5
 

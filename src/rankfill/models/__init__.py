@@ -1,13 +1,30 @@
 """Every model, one file a family. This list is what the command line, the contract tests and the docs go by."""
 
+from rankfill.models.als import ALS
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
+from rankfill.models.coordinate_descent import CoordinateDescent
+from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
 from rankfill.models.training import EpochReport, TimeBudget
 
 MODELS: dict[str, type[Model]] = {
+    "als": ALS,
     "bias": Bias,
+    "coordinate-descent": CoordinateDescent,
+    "multiplicative-nmf": MultiplicativeNMF,
     "passive-aggressive": PassiveAggressive,
 }
 
-__all__ = ["MODELS", "Bias", "EpochReport", "Model", "PassiveAggressive", "Recommendations", "TimeBudget"]
+__all__ = [
+    "ALS",
+    "MODELS",
+    "Bias",
+    "CoordinateDescent",
+    "EpochReport",
+    "Model",
+    "MultiplicativeNMF",
+    "PassiveAggressive",
+    "Recommendations",
+    "TimeBudget",
+]

@@ -90,7 +90,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
             self._learned_users(self.users_.index(pairs[0].ravel())),
             self._learned_items(self.items_.index(pairs[1].ravel())),
         )
-        return (np.clip(scores, *self.range_) if self.clip else scores).reshape(shape)
+        return (np.clip(scores, *self.range_) if self._clips else scores).reshape(shape)
 
     def recommend(
         self, users: ArrayLike | Ratings, n: int = 10, exclude_seen: bool = True, min_ratings: int = 1
@@ -195,12 +195,17 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     def _learned_items(self, items: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where(self._item_counts.array[items] > 0, items, np.int32(-1)) if len(self.items_) else items
 
+    @property
+    def _clips(self) -> bool:
+        """Whether predictions are kept within the range of the ratings."""
+        return self.clip
+
     def _error(self, ratings: Ratings) -> float:
         """The error on ratings with any vocabulary, in the model's `measure`."""
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
         scores = self._score(users, items)
-        return MEASURES[self.measure](ratings.values, np.clip(scores, *self.range_) if self.clip else scores)
+        return MEASURES[self.measure](ratings.values, np.clip(scores, *self.range_) if self._clips else scores)
 
     @staticmethod
     def _own_rows(own: Vocabulary, other: Vocabulary) -> NDArray[np.int32]:

@@ -88,6 +88,11 @@ class FactorModel(Model):
     def _default_item(self) -> NDArray[np.float32]:
         return _mean_row(self._items.array, self._item_counts.array)
 
+    @property
+    def _both_unknown(self) -> float:
+        """The prediction for a pair of which nothing was learned."""
+        return self.mean_
+
     def _score(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]:
         unused = np.zeros(self._users.array.shape[1], dtype=np.float32)
         products = predict_pairs(
@@ -97,7 +102,7 @@ class FactorModel(Model):
             self._items.array,
             self._default_user() if (users < 0).any() else unused,
             self._default_item() if (items < 0).any() else unused,
-            self.mean_ - self.offset_,
+            self._both_unknown - self.offset_,
         )
         return products + np.float32(self.offset_) if self.offset_ else products
 

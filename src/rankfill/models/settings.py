@@ -1,5 +1,6 @@
 """Checks of settings and ratings that many models share: they name the value, the rule and the remedy."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, get_args
 
@@ -39,4 +40,15 @@ def check_no_negative(ratings: Ratings, because: str, remedy: str) -> None:
         item = ratings.items.ids([ratings.item_indices[bad]])[0]
         raise ValueError(
             f"{because} needs ratings >= 0, found {ratings.values[bad]:g} of user {user!r} for item {item!r}; {remedy}"
+        )
+
+
+def warn_of_one_value(ratings: Ratings, remedy: str) -> None:
+    """A thousand ratings that are all the same are no accident: such data usually has only positives."""
+    values = ratings.values
+    if len(values) >= 1000 and values[0] > 0 and (values == values[0]).all():
+        warnings.warn(
+            f"all {len(values)} ratings are {values[0]:g}, so every prediction will be; {remedy}",
+            UserWarning,
+            stacklevel=4,
         )

@@ -1,0 +1,88 @@
+"""Rows solved by least squares against the fixed other side; errors and Gram matrices over whole matrices."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import _native
+from rankfill.kernels.rows import Rows
+from rankfill.kernels.threads import get_threads, instruction_set
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """What one side solves, row by row: with n the number of ratings of the row and w = 1 if `by_count`, else 0,
+
+        min ½ Σ (r − offset − row·x)² + ½ penalty n^w ‖factors‖² + ½ bias_penalty n^w bias²
+
+    With biases the row holds 1 in `held_column`, where the fixed rows hold theirs, and its own in `bias_column`,
+    where they hold 1. With a `confidence` (implicit feedback) the sum is over all columns: weight 1 + confidence · r
+    and target 1 where there is a rating, weight 1 and target 0 elsewhere.
+    """
+
+    rank: int
+    penalty: float
+    bias_penalty: float = 0.0
+    by_count: bool = False
+    nonnegative: bool = False
+    offset: float = 0.0
+    bias_column: int = -1
+    held_column: int = -1
+    confidence: float | None = None
+    steps: int = 0
+    """Of conjugate gradients from where the row is; 0 solves the normal equations."""
+
+    @property
+    def order(self) -> int:
+        """How many unknowns a row has."""
+        return self.rank + (self.bias_column >= 0)
+
+    def of_users(self) -> "Ridge":
+        """For rows (p, b, 1) of a biased model."""
+        return replace(self, bias_column=self.rank, held_column=self.rank + 1)
+
+    def of_items(self) -> "Ridge":
+        """For rows (q, 1, b) of a biased model."""
+        return replace(self, bias_column=self.rank + 1, held_column=self.rank)
+
+    def native(self) -> _native.Ridge:
+        return _native.Ridge(
+            rank=self.rank,
+            bias_column=self.bias_column,
+            held_column=self.held_column,
+            offset=self.offset,
+            penalty=self.penalty,
+            bias_penalty=self.bias_penalty,
+            by_count=self.by_count,
+            nonnegative=self.nonnegative,
+            implicit=self.confidence is not None,
+            confidence=self.confidence or 0.0,
+            steps=self.steps,
+        )
+
+
+class SquaredErrors(NamedTuple):
+    """`plain` is Σ e² over the ratings; `weighted` the same, with implicit feedback Σ (1 + confidence · r) e² − ŝ²."""
+
+    weighted: float
+    plain: float
+
+
+def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> None:
+    """Replaces every row that has entries by the solution of its problem, or moves it there by `ridge.steps` steps."""
+    gram = np.zeros((1, 1), np.float32) if ridge.confidence is None else gram_matrix(fixed)
+    _native.solve_rows(*rows, moving, fixed, ridge.native(), gram, get_threads(), instruction_set())
+
+
+def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> SquaredErrors:
+    """Over all ratings, e = r − offset − row·x, with implicit feedback e = 1 − row·x."""
+    return SquaredErrors(
+        *_native.squared_errors(*rows, moving, fixed, ridge.native(), get_threads(), instruction_set())
+    )
+
+
+def gram_matrix(factors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Σ x xᵀ over the rows."""
+    return _native.gram_matrix(factors, get_threads(), instruction_set())
