@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 void bind_data(nb::module_& m);
+void bind_gradients(nb::module_& m);
 void bind_rounds(nb::module_& m);
 void bind_scoring(nb::module_& m);
 
@@ -16,6 +17,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels. Arrays are borrowed, never copied or cast; see rankfill.kernels for the words.";
     m.def("instruction_sets", &instruction_sets, "Those this machine can run, slowest first.");
     bind_data(m);
+    bind_gradients(m);
     bind_rounds(m);
     bind_scoring(m);
 }

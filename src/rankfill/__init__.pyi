@@ -14,7 +14,7 @@ from .data import (
 )
 from .evaluation import evaluate
 from .kernels import get_threads, set_threads
-from .models import MODELS, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
+from .models import MODELS, SGD, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
 
@@ -22,6 +22,7 @@ __version__: str
 
 __all__ = [
     "MODELS",
+    "SGD",
     "Bias",
     "Dataset",
     "EpochReport",

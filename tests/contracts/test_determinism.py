@@ -84,7 +84,8 @@ def test_factors_are_read_only_and_have_a_row_an_id(factor_model, ratings):
 def test_prediction_is_the_product_of_the_factors(factor_model, ratings, fresh):
     model = fresh(factor_model, clip=False).fit(ratings)
     predicted = model.predict(ratings.users.ids()[:, None], ratings.items.ids()[None, :])
-    np.testing.assert_allclose(predicted, model.user_factors_ @ model.item_factors_.T, rtol=1e-5, atol=1e-6)
+    expected = model.offset_ + model.user_biases_[:, None] + model.item_biases_
+    np.testing.assert_allclose(predicted, expected + model.user_factors_ @ model.item_factors_.T, rtol=1e-5, atol=1e-6)
 
 
 def test_factors_are_nonnegative_where_promised(nonnegative_model, ratings, fresh):

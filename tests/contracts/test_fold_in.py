@@ -28,7 +28,8 @@ def test_fold_in_gives_a_row_a_person_in_their_order(model, ratings, newcomers):
 
 def test_fold_in_has_the_width_of_the_factors(factor_model, ratings, newcomers):
     factor_model.fit(ratings)
-    assert factor_model.fold_in(newcomers).shape == (3, factor_model.rank_)
+    width = factor_model.rank_ + 2 * factor_model.biased_
+    assert factor_model.fold_in(newcomers).shape == (3, width)
 
 
 def test_unknown_items_are_ignored(model, ratings, newcomers):
@@ -84,6 +85,7 @@ def test_folded_in_factors_predict_the_ratings_they_come_from(factor_model, rati
     rng = np.random.default_rng(0)
     values = ratings.with_values(lambda values: values + rng.normal(0, 0.05, len(values)).clip(-0.5, 0.5))
     rows = model.fold_in(values)
-    predicted = (rows[values.user_indices] * model.item_factors_[values.item_indices]).sum(axis=1)
+    items = model._items.array[:, : rows.shape[1]]
+    predicted = model.offset_ + (rows[values.user_indices] * items[values.item_indices]).sum(axis=1)
     cold = model.predict(-1, values.items.ids(values.item_indices))
     assert np.abs(values.values - predicted).mean() < np.abs(values.values - cold).mean()

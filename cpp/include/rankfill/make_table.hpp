@@ -1,6 +1,7 @@
 // Fills the table of one instruction set; included by each file under cpp/isa/ after its target pragma.
 #pragma once
 
+#include "rankfill/gradient_wave.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
 #include "rankfill/table.hpp"
@@ -64,11 +65,30 @@ T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
     return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
 }
 
+inline void gradient_pass(const GradientPass& pass) {
+    const bool projected = pass.rule.nonnegative_users || pass.rule.nonnegative_items;
+    with_blocks(pass.users.stride, [&]<int Blocks>() {
+        if (pass.rule.step == StepSize::adagrad)
+            projected ? GradientWave<Blocks, true, true>(pass).run() : GradientWave<Blocks, true, false>(pass).run();
+        else
+            projected ? GradientWave<Blocks, false, true>(pass).run() : GradientWave<Blocks, false, false>(pass).run();
+    });
+}
+
+inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, double first_round, Factors<float> users,
+                                 Factors<float> items, float* user_memory, float* item_memory,
+                                 const GradientRule& rule) {
+    return with_blocks(users.stride, [&]<int Blocks>() {
+        return gradient_rounds<Blocks>(pairs, targets, first_round, users, items, user_memory, item_memory, rule);
+    });
+}
+
 inline KernelTable make_table(std::string_view name) {
     return {
         name,
         {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
         {predict, pack_tiles, top_n_rows},
+        {gradient_pass, gradient_online},
     };
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rankfill/csr.hpp"
+#include "rankfill/gradient_rule.hpp"
 #include "rankfill/rule.hpp"
 
 namespace rankfill {
@@ -71,10 +72,33 @@ struct ScoringKernels {
                        std::int64_t n_items, const Exclusions&, const Ranked&);
 };
 
+// One pass of gradient rounds: the blocks, the rows and their sums of squared gradients, what is done and what it cost.
+// The arrays of the grid go on for four entries past the last block, so that a wave may look ahead.
+struct GradientPass {
+    Grid grid;
+    Factors<float> users, items;
+    float* user_memory;
+    float* item_memory;
+    GradientRule rule;
+    double first_round;
+    const std::int64_t* rounds_before;  // of each block, in the order of the strata
+    std::atomic<std::int64_t>* next;
+    std::atomic<std::int64_t>* users_done;
+    std::atomic<std::int64_t>* items_done;
+    RoundSums* per_block;
+};
+
+struct GradientKernels {
+    void (*pass)(const GradientPass&);
+    RoundSums (*rounds)(Pairs, std::span<const float> targets, double first_round, Factors<float> users,
+                        Factors<float> items, float* user_memory, float* item_memory, const GradientRule&);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
     ScoringKernels scoring;
+    GradientKernels gradient;
 };
 
 // Those this machine can run, slowest first.

@@ -21,6 +21,13 @@ MEANINGS = {
     "nonnegative": "Which factors must not be negative; non-negative items make readable topics.",
     "clip": "Keep predictions within the range of the ratings learned from.",
     "seed": "Of the randomness of the model.",
+    "loss": "What an error costs.",
+    "step": "How the step of a round is chosen.",
+    "rate": "The first and largest step. Larger learns faster and, past a point, not at all.",
+    "power": "How fast the steps fall when --step is power: 0 not at all, 1 fast.",
+    "penalty": "How strongly factors are held near zero. Larger suits sparser ratings.",
+    "averaging": "Take the mean of the factors after each pass instead of the last.",
+    "biases": "Learn how far each user and item is above the mean, beside the factors.",
     "effects": "Which averages to use beside the mean rating.",
     "shrinkage": "How many ratings of the mean each average starts with.",
 }

@@ -30,6 +30,15 @@ def find_integers(slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
 
 def find_strings(slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
+class GradientRule:
+    """What one stochastic gradient round does."""
+
+    def __init__(self, *, loss: str, width: float, step: str, rate: float, power: float, penalty: float, period: float, nonnegative_users: bool, nonnegative_items: bool, rank: int, biased: bool) -> None: ...
+
+def gradient_pass(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], strata: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_memory: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], item_memory: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], rule: GradientRule, first_round: float, threads: int, isa: str) -> tuple[float, float, float]: ...
+
+def gradient_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], first_round: float, user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_memory: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], item_memory: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], rule: GradientRule, isa: str) -> tuple[float, float, float]: ...
+
 class Rule:
     """What one passive-aggressive round does."""
 

@@ -3,11 +3,13 @@
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
 from rankfill.models.passive_aggressive import PassiveAggressive
+from rankfill.models.sgd import SGD
 from rankfill.models.training import EpochReport, TimeBudget
 
 MODELS: dict[str, type[Model]] = {
     "bias": Bias,
     "passive-aggressive": PassiveAggressive,
+    "sgd": SGD,
 }
 
-__all__ = ["MODELS", "Bias", "EpochReport", "Model", "PassiveAggressive", "Recommendations", "TimeBudget"]
+__all__ = ["MODELS", "SGD", "Bias", "EpochReport", "Model", "PassiveAggressive", "Recommendations", "TimeBudget"]
