@@ -65,6 +65,8 @@ class GradientWave {
             static_cast<std::int64_t>(user_group(ticket_[i])) * pass_.grid.groups + item_group(ticket_[i]);
         const std::int64_t from = pass_.grid.start[block];
         left_[i] = pass_.grid.start[block + 1] - from;
+        user_rows_[i] = pass_.users.data, item_rows_[i] = pass_.items.data;
+        user_memory_[i] = pass_.user_memory, item_memory_[i] = pass_.item_memory;
         users_[i] = pass_.grid.users + from;
         items_[i] = pass_.grid.items + from;
         values_[i] = pass_.grid.values + from;
@@ -76,7 +78,11 @@ class GradientWave {
 
     void end(int i) {
         const std::int64_t ticket = ticket_[i];
-        pass_.per_block[ticket] = {loss_[i], squared_[i], absolute_[i]};
+        const Loss loss = rule_.loss.loss;
+        pass_.per_block[ticket] = {loss == Loss::squared    ? 0.5 * squared_[i]
+                                   : loss == Loss::absolute ? absolute_[i]
+                                                            : loss_[i],
+                                   squared_[i], absolute_[i]};
         pass_.users_done[user_group(ticket)].fetch_add(1, std::memory_order_release);
         pass_.items_done[item_group(ticket)].fetch_add(1, std::memory_order_release);
         rest(i);
@@ -86,6 +92,11 @@ class GradientWave {
     void rest(int i) {
         running_[i] = false;
         left_[i] = std::numeric_limits<std::int64_t>::max();
+        // An idle lane meets a rating of zero with rows of its own, again and again.
+        user_rows_[i] = idle_.data() + 2 * i * stride(), item_rows_[i] = user_rows_[i] + stride();
+        idle_memory_[i] = idle_memory_[kRows + i] = 1.0f;
+        user_memory_[i] = idle_memory_ + i, item_memory_[i] = idle_memory_ + kRows + i;
+        users_[i] = items_[i] = kNoIndex;
         values_[i] = &kNoValue;
         loss_[i] = squared_[i] = absolute_[i] = round_[i] = 0.0;
     }
@@ -119,18 +130,11 @@ class GradientWave {
     }
 
     RANKFILL_INLINE void locate(int i, float*& p, float*& q, float*& memory_p, float*& memory_q) {
-        if (!running_[i]) {
-            p = idle_.data() + 2 * i * stride();
-            q = p + stride();
-            idle_memory_[i] = idle_memory_[kRows + i] = 1.0f;
-            memory_p = idle_memory_ + i, memory_q = idle_memory_ + kRows + i;
-            return;
-        }
-        p = pass_.users.data + static_cast<std::int64_t>(*users_[i]) * stride();
-        q = pass_.items.data + static_cast<std::int64_t>(*items_[i]) * stride();
-        memory_p = pass_.user_memory + *users_[i], memory_q = pass_.item_memory + *items_[i];
-        const float* next_p = pass_.users.data + static_cast<std::int64_t>(users_[i][kAhead]) * stride();
-        const float* next_q = pass_.items.data + static_cast<std::int64_t>(items_[i][kAhead]) * stride();
+        p = user_rows_[i] + static_cast<std::int64_t>(*users_[i]) * stride();
+        q = item_rows_[i] + static_cast<std::int64_t>(*items_[i]) * stride();
+        memory_p = user_memory_[i] + *users_[i], memory_q = item_memory_[i] + *items_[i];
+        const float* next_p = user_rows_[i] + static_cast<std::int64_t>(users_[i][kAhead]) * stride();
+        const float* next_q = item_rows_[i] + static_cast<std::int64_t>(items_[i][kAhead]) * stride();
         for (int block = 0; block < (Blocks ? Blocks : 4); ++block) {
             __builtin_prefetch(next_p + block * kLanes);
             __builtin_prefetch(next_q + block * kLanes);
@@ -175,27 +179,26 @@ class GradientWave {
         }
     }
 
+    // Sums of e² and |e|, from which the squared and the absolute loss follow; the other losses are summed apart.
     RANKFILL_INLINE void count(const Floats& target, const Floats& error) {
-        Doubles loss, squared, absolute;
-        std::memcpy(&loss, loss_, sizeof loss);
+        Doubles squared, absolute;
         std::memcpy(&squared, squared_, sizeof squared);
         std::memcpy(&absolute, absolute_, sizeof absolute);
-        const Doubles e = __builtin_convertvector(error, Doubles), zero = {};
-        squared += e * e;
-        absolute += e < zero ? -e : e;
-        if (rule_.loss.loss == Loss::logistic)
-            for (int i = 0; i < kRows; ++i) loss[i] += logistic_value(target[i], error[i]);
-        else
-            loss += loss_value(rule_.loss, e);
-        std::memcpy(loss_, &loss, sizeof loss);
+        const Floats zero = {};
+        const Doubles size = __builtin_convertvector(error < zero ? -error : error, Doubles);
+        squared += size * size;
+        absolute += size;
         std::memcpy(squared_, &squared, sizeof squared);
         std::memcpy(absolute_, &absolute, sizeof absolute);
+        if (rule_.loss.loss != Loss::squared && rule_.loss.loss != Loss::absolute)
+            for (int i = 0; i < kRows; ++i) loss_[i] += terms(rule_.loss, target[i], error[i]).loss;
     }
 
     RANKFILL_INLINE int blocks() const { return Blocks ? Blocks : pass_.users.stride / kLanes; }
     RANKFILL_INLINE int stride() const { return Blocks ? Blocks * kLanes : pass_.users.stride; }
 
     static constexpr float kNoValue = 0.0f;
+    static constexpr std::int32_t kNoIndex[kAhead + 1] = {};
 
     const GradientPass& pass_;
     const GradientRule rule_;
@@ -203,6 +206,7 @@ class GradientWave {
     float idle_memory_[2 * kRows];
 
     bool running_[kRows];
+    float *user_rows_[kRows], *item_rows_[kRows], *user_memory_[kRows], *item_memory_[kRows];
     std::int64_t ticket_[kRows], left_[kRows];
     const std::int32_t *users_[kRows], *items_[kRows];
     const float* values_[kRows];

@@ -1,6 +1,7 @@
 """The compiled kernels under readable names. `reference.py` holds a NumPy twin of each, equal to the bit."""
 
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
+from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.rounds import (
     Losses,
@@ -17,15 +18,20 @@ from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
 __all__ = [
     "LANES",
+    "GradientRule",
     "Growing",
     "HashedKeys",
     "Losses",
     "Root",
+    "RoundSums",
     "Rows",
     "Rule",
     "Slack",
     "get_threads",
+    "gradient_online",
+    "gradient_pass",
     "instruction_set",
+    "make_grid",
     "padded",
     "padded_copy",
     "passive_aggressive_online",

@@ -52,7 +52,7 @@ from rankfill.objectives.measures import Measure
 Nonnegative = Literal["both", "items", "users", "none"]
 Rows = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-START = 1.0
+START = 0.3
 STREAM = ("scale", "level", "period", "rounds", "total")
 """What a stream goes on from, beside the rows."""
 
