@@ -73,6 +73,45 @@ Sums online(Vector<const std::int32_t> users, Vector<const std::int32_t> items, 
     return sums_of(sums);
 }
 
+void reduced(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
+             Matrix<float> moving, Matrix<const float> fixed, Vector<float> memory, const std::string& method,
+             double penalty, double step, int inner, int still, std::uint64_t seed, int threads,
+             const std::string& isa) {
+    const Csr ratings{span_of(indptr), span_of(indices), span_of(values)};
+    const auto w = factors_of(moving, "moving");
+    const auto x = factors_of(fixed, "fixed");
+    require(w.stride == x.stride, "moving and fixed must have the same number of columns");
+    require(w.n_rows == ratings.n_rows(), "moving must have one row for each row of the ratings");
+    require(indices.shape(0) == values.shape(0) && memory.shape(0) == values.shape(0),
+            "indices, values and memory must have the same length");
+    require(still < w.stride, "still must be a column of the rows, or -1");
+    const Reduction reduction = method == "sag" ? Reduction::sag : method == "saga" ? Reduction::saga : Reduction::svrg;
+    const ReducedPass pass{
+        ratings, w,     x,   memory.data(), reduction, static_cast<float>(penalty), static_cast<float>(step),
+        inner,   still, seed};
+    nb::gil_scoped_release release;
+    variance_reduced_pass(table(isa), pass, threads);
+}
+
+Sums gradient(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
+              Matrix<const float> moving, Matrix<const float> fixed, Matrix<float> gradient, const std::string& loss,
+              double width, double penalty, int threads, const std::string& isa) {
+    const Csr ratings{span_of(indptr), span_of(indices), span_of(values)};
+    const auto w = factors_of(moving, "moving");
+    const auto x = factors_of(fixed, "fixed");
+    const auto g = factors_of(gradient, "gradient");
+    require(w.stride == x.stride && w.stride == g.stride, "all factors must have the same number of columns");
+    require(w.n_rows == ratings.n_rows() && g.n_rows == w.n_rows, "moving and gradient must have one row a row");
+    require(indices.shape(0) == values.shape(0), "indices and values must have the same length");
+    RoundSums sums;
+    {
+        nb::gil_scoped_release release;
+        sums = full_gradient(table(isa), {ratings, w, x, g, loss_of(loss, width), static_cast<float>(penalty), nullptr},
+                             threads);
+    }
+    return sums_of(sums);
+}
+
 }  // namespace
 
 void bind_gradients(nb::module_& m) {
@@ -101,6 +140,14 @@ void bind_gradients(nb::module_& m) {
           nb::arg("values").noconvert(), nb::arg("start").noconvert(), nb::arg("strata").noconvert(),
           nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(), nb::arg("user_memory").noconvert(),
           nb::arg("item_memory").noconvert(), nb::arg("rule"), nb::arg("first_round"), nb::arg("threads"),
+          nb::arg("isa"));
+    m.def("variance_reduced_pass", &reduced, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(),
+          nb::arg("memory").noconvert(), nb::arg("method"), nb::arg("penalty"), nb::arg("step"), nb::arg("inner"),
+          nb::arg("still"), nb::arg("seed"), nb::arg("threads"), nb::arg("isa"));
+    m.def("full_gradient", &gradient, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(),
+          nb::arg("gradient").noconvert(), nb::arg("loss"), nb::arg("width"), nb::arg("penalty"), nb::arg("threads"),
           nb::arg("isa"));
     m.def("gradient_online", &online, nb::arg("users").noconvert(), nb::arg("items").noconvert(),
           nb::arg("targets").noconvert(), nb::arg("first_round"), nb::arg("user_factors").noconvert(),

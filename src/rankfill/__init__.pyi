@@ -14,7 +14,18 @@ from .data import (
 )
 from .evaluation import evaluate
 from .kernels import get_threads, set_threads
-from .models import MODELS, SGD, Bias, EpochReport, Model, PassiveAggressive, Recommendations, TimeBudget
+from .models import (
+    MODELS,
+    SGD,
+    Bias,
+    EpochReport,
+    GradientDescent,
+    Model,
+    PassiveAggressive,
+    Recommendations,
+    TimeBudget,
+    VarianceReduced,
+)
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
 
@@ -26,6 +37,7 @@ __all__ = [
     "Bias",
     "Dataset",
     "EpochReport",
+    "GradientDescent",
     "Model",
     "PassiveAggressive",
     "Ratings",
@@ -33,6 +45,7 @@ __all__ = [
     "Recommendations",
     "TimeBudget",
     "Topic",
+    "VarianceReduced",
     "Vocabulary",
     "datasets",
     "evaluate",

@@ -1,6 +1,7 @@
 // A pass of stochastic gradient rounds: what the waves share, and the sums in the order of the blocks.
 #pragma once
 
+#include "rankfill/drive.hpp"
 #include "rankfill/parallel.hpp"
 #include "rankfill/table.hpp"
 
@@ -36,6 +37,26 @@ inline RoundSums gradient_pass(const KernelTable& kernels, const Grid& grid, Fac
     parallel_for(std::min(threads, grid.groups), threads, [&](std::int64_t) { kernels.gradient.pass(pass); });
     RoundSums total;
     for (const RoundSums& block : per_block) total += block;
+    return total;
+}
+
+inline void variance_reduced_pass(const KernelTable& kernels, const ReducedPass& pass, int threads) {
+    const auto order = long_rows_first(pass.ratings.indptr);
+    std::atomic<std::int64_t> next{0};
+    parallel_for(std::min<std::int64_t>(threads, std::ssize(order)), threads,
+                 [&](std::int64_t) { kernels.gradient.reduced_rows(pass, order, next); });
+}
+
+inline RoundSums full_gradient(const KernelTable& kernels, FullGradient job, int threads) {
+    constexpr std::int64_t at_once = 64;
+    const std::int64_t n = job.ratings.n_rows();
+    std::vector<RoundSums> per_row(n);
+    job.per_row = per_row.data();
+    parallel_for((n + at_once - 1) / at_once, threads, [&](std::int64_t task) {
+        kernels.gradient.full_rows(job, task * at_once, std::min(n, (task + 1) * at_once));
+    });
+    RoundSums total;
+    for (const RoundSums& row : per_row) total += row;
     return total;
 }
 

@@ -9,6 +9,8 @@ namespace rankfill {
 enum class Loss { squared, absolute, insensitive, huber, logistic };
 enum class StepSize { adagrad, constant, inverse, sqrt, power, line_search };
 
+enum class Reduction { sag, saga, svrg };
+
 struct LossRule {
     Loss loss = Loss::squared;
     float width = 0.0f;  // ε of insensitive, δ of huber

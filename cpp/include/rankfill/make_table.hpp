@@ -4,6 +4,7 @@
 #include "rankfill/gradient_wave.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
+#include "rankfill/ridge_rows.hpp"
 #include "rankfill/table.hpp"
 #include "rankfill/top_n.hpp"
 #include "rankfill/wave.hpp"
@@ -83,12 +84,27 @@ inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, do
     });
 }
 
+inline void reduced_rows(const ReducedPass& pass, std::span<const std::int32_t> order,
+                         std::atomic<std::int64_t>& next) {
+    std::vector<float> mean(pass.fixed.stride);
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
+            variance_reduced_row<Blocks>(pass, order[i], mean.data());
+    });
+}
+
+inline void full_rows(const FullGradient& job, std::int64_t first, std::int64_t last) {
+    with_blocks(job.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row) job.per_row[row] = full_gradient_row<Blocks>(job, row);
+    });
+}
+
 inline KernelTable make_table(std::string_view name) {
     return {
         name,
         {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
         {predict, pack_tiles, top_n_rows},
-        {gradient_pass, gradient_online},
+        {gradient_pass, gradient_online, reduced_rows, full_rows},
     };
 }
 

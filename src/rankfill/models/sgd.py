@@ -23,10 +23,9 @@ the penalty after the pass. `averaging` gives the mean of the factors after each
 the last; rounds go on from the last.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,22 +41,15 @@ from rankfill.kernels.gradients import (
     gradient_pass,
     make_grid,
 )
-from rankfill.models.factors import FactorModel
-from rankfill.models.online import OnlineFactorModel, random_rows
-from rankfill.models.settings import check_no_negative, check_positive, check_training, check_whole, check_word
+from rankfill.models.online import OnlineFactorModel
+from rankfill.models.scaled import Nonnegative, RowPair, ScaledFactorModel
+from rankfill.models.settings import check_positive, check_word
 from rankfill.models.training import Callback, Training, order_seed
 from rankfill.objectives.losses import LossName
 from rankfill.objectives.measures import Measure
 
-Nonnegative = Literal["both", "items", "users", "none"]
-Rows = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-START = 0.3
-STREAM = ("scale", "level", "period", "rounds", "total")
-"""What a stream goes on from, beside the rows."""
-
-
-class SGD(OnlineFactorModel):
+class SGD(ScaledFactorModel, OnlineFactorModel):
     """Factors and biases by stochastic gradient descent, for any loss, in batch and online.
 
     Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
@@ -75,7 +67,7 @@ class SGD(OnlineFactorModel):
 
     _user_memory: Growing
     _item_memory: Growing
-    _scale: float
+    _period: int
     _rounds: int
     _total: float
 
@@ -134,28 +126,16 @@ class SGD(OnlineFactorModel):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        check_whole("rank", self.rank, 1)
-        check_training(self)
-        check_word("loss", self.loss, LossName)
         check_word("step", self.step, StepName)
-        check_word("nonnegative", self.nonnegative, Nonnegative)
         check_positive("rate", self.rate)
         check_positive("power", self.power, or_zero=True)
-        check_positive("penalty", self.penalty, or_zero=True)
         check_positive("epsilon", self.epsilon, or_zero=True)
-        if self.nonnegative == "both":
-            check_no_negative(ratings, 'nonnegative="both"', 'use ratings.shifted(), or nonnegative="items"')
-        if self.loss == "logistic" and not np.isin(ratings.values, (-1, 1)).all():
-            bad = ratings.values[~np.isin(ratings.values, (-1, 1))][0]
-            raise ValueError(f'loss="logistic" needs ratings of -1 and +1, found {bad:g}; use ratings.with_values(…)')
 
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
-        spread = float(ratings.values.std(dtype=np.float64))
-        self._begin_rows(self.mean_, spread, len(ratings), ratings.n_users, ratings.n_items)
-        if init is not None:
-            self._start_from(init)
+        self._begin_fit(ratings, init)
+        self._begin_rounds(len(ratings), self.mean_ * len(ratings))
         grid = make_grid(
             ratings.user_indices,
             ratings.item_indices,
@@ -165,14 +145,14 @@ class SGD(OnlineFactorModel):
         )
         moving = self._users.array, self._items.array
         if self.averaging or self._scale != 1:
-            moving = self._units(moving[0], 0, 1 / self._scale), self._units(moving[1], 1, 1 / self._scale)
+            moving = self._to_units()
         with Training(self, validation, callbacks) as training:
             for epoch in training.epochs():
                 sums = self._pass(grid, moving, epoch)
                 self._publish(moving, epoch)
-                training.report(self._objective(sums), self._train_error(sums, len(ratings)))
+                training.report(self._scale**2 * sums.loss + self._penalties(), self._train_error(sums, len(ratings)))
 
-    def _pass(self, grid: Grid, moving: Rows, epoch: int) -> RoundSums:
+    def _pass(self, grid: Grid, moving: RowPair, epoch: int) -> RoundSums:
         rng = np.random.default_rng(order_seed(self.seed, epoch))
         strata = rng.permutation(grid.groups).astype(np.int32)
         memory = self._user_memory.array, self._item_memory.array
@@ -182,7 +162,7 @@ class SGD(OnlineFactorModel):
             raise ValueError(f"rate={self.rate} is too large for these ratings: the factors grew without end; lower it")
         return sums
 
-    def _publish(self, moving: Rows, epoch: int) -> None:
+    def _publish(self, moving: RowPair, epoch: int) -> None:
         """Shows the rows after a pass: the last ones, or with averaging the mean of those after each pass."""
         if not self.averaging and self._scale == 1:
             return
@@ -191,16 +171,6 @@ class SGD(OnlineFactorModel):
             if self.averaging and epoch > 1:
                 shown = own.array + (shown - own.array) / np.float32(epoch)
             own.array[:] = shown
-
-    def _objective(self, sums: RoundSums) -> float:
-        """With each loss as it was before its round, in the units of the ratings."""
-        s, sides = self._scale, ((self._users, self._user_counts), (self._items, self._item_counts))
-        squares = 0.0
-        for side, (rows, counts) in enumerate(sides):
-            squares += s * float(counts.array @ np.square(rows.array[:, : self.rank_], dtype=np.float64).sum(axis=1))
-            if self.biased_:
-                squares += float(counts.array @ np.square(rows.array[:, self.rank_ + side], dtype=np.float64))
-        return s * s * sums.loss + 0.5 * self.penalty * squares
 
     def _train_error(self, sums: RoundSums, n: int) -> float:
         total = sums.absolute / n if self.measure == "mae" else float(np.sqrt(sums.squared / n))
@@ -216,21 +186,21 @@ class SGD(OnlineFactorModel):
             power=self.power,
             penalty=self.penalty,
             period=self._period,
-            nonnegative_users=self.nonnegative in ("both", "users"),
-            nonnegative_items=self.nonnegative in ("both", "items"),
+            nonnegative_users=self._is_nonnegative(0),
+            nonnegative_items=self._is_nonnegative(1),
             biased=self.biases,
         )
 
     def _begin_stream(self, ratings: Ratings) -> None:
         first = float(ratings.values[ratings.stream_order()[0]])
-        self._begin_rows(first, abs(first) / 4, 1, 0, 0)  # stars from 1 to 5 deviate by 1
-        self._total = 0.0
+        self._begin_rows(first, abs(first) / 4, 0, 0)  # stars from 1 to 5 deviate by 1
+        self._begin_rounds(1, 0.0)
 
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         """The offset is the mean of the ratings so far, of each round's own too, and moves with it."""
         seen = self.n_ratings_ - len(values) + np.arange(1, len(values) + 1)
         totals = np.cumsum(np.append(self._total, values.astype(np.float64)))[1:]
-        offsets = totals / seen if self.biases else np.zeros(len(values))
+        offsets = totals / seen if self._centred else np.zeros(len(values))
         targets = ((values - offsets) / self._scale).astype(np.float32)
         user_rows, user_places = np.unique(users, return_inverse=True)
         item_rows, item_places = np.unique(items, return_inverse=True)
@@ -253,54 +223,10 @@ class SGD(OnlineFactorModel):
         self._user_memory.array[user_rows], self._item_memory.array[item_rows] = memory
         self._rounds, self._total, self.offset_ = self._rounds + len(values), float(totals[-1]), float(offsets[-1])
 
-    def _begin_rows(self, mean: float, spread: float, n: int, n_users: int, n_items: int) -> None:
-        """Sets the units, and rows before any round."""
-        size = spread or abs(mean) or 1.0
-        self._scale = 1.0 if self.loss == "logistic" else 4.0 ** round(math.log(size, 4))
-        self._level, self._period, self._rounds, self._total = mean, n, 0, mean * n
-        self._user_memory, self._item_memory = (Growing(np.ones(rows, np.float32)) for rows in (n_users, n_items))
-        self._set_factors(
-            self._start_of_users(0, n_users),
-            self._start_of_items(0, n_items),
-            self.rank,
-            biased=self.biases,
-            offset=mean if self.biases else 0.0,
-        )
-
-    def _start_from(self, init: FactorModel) -> None:
-        super()._start_from(init)
-        self.offset_ = init.offset_
-
-    def _start_of_users(self, first: int, last: int) -> NDArray[np.float32]:
-        return self._start(first, last, 0)
-
-    def _start_of_items(self, first: int, last: int) -> NDArray[np.float32]:
-        return self._start(first, last, 1)
-
-    def _start(self, first: int, last: int, side: int) -> NDArray[np.float32]:
-        """With biases small and on both sides of zero; without, so that the mean prediction is the mean rating."""
-        rows = padded(last - first, self.rank + 2 * self.biases)
-        factors = random_rows(first, last, self.rank, order_seed(self.seed, side))
-        nonnegative = self.nonnegative in ("both", "users" if side == 0 else "items")
-        if self.biases:
-            factors = START * (factors if nonnegative else factors - 0.5) * math.sqrt(self._scale / self.rank)
-            rows[:, self.rank + 1 - side] = 1
-        else:
-            factors *= 2 * math.sqrt(abs(self._level) / self.rank) * (-1 if self._level < 0 and side == 1 else 1)
-            factors = np.maximum(factors, 0) if nonnegative else factors
-        rows[:, : self.rank] = factors
-        return rows
-
-    def _targets(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        return ((values.astype(np.float64) - self.offset_) / self._scale).astype(np.float32)
-
-    def _units(self, rows: NDArray[np.float32], side: int, scale: float) -> NDArray[np.float32]:
-        """A copy with the factors times √scale and the bias times scale: exact, for both are powers of 2."""
-        scaled = rows.copy()
-        if scale != 1:
-            scaled[:, : self.rank] *= np.float32(math.sqrt(scale))
-            scaled[:, self.rank + side : self.rank + side + self.biases] *= np.float32(scale)
-        return scaled
+    def _begin_rounds(self, period: int, total: float) -> None:
+        self._period, self._rounds, self._total = period, 0, total
+        self._user_memory = Growing(np.ones(len(self._users), np.float32))
+        self._item_memory = Growing(np.ones(len(self._items), np.float32))
 
     def _grow(self, ratings: Ratings, order: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         grown = super()._grow(ratings, order)
@@ -311,11 +237,9 @@ class SGD(OnlineFactorModel):
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()
         tensors |= {"user_memory": self._user_memory.array, "item_memory": self._item_memory.array}
-        stream = {name: getattr(self, f"_{name}") for name in STREAM}
-        return tensors, about | {"stream": stream}
+        return tensors, about | {"period": self._period, "rounds": self._rounds, "total": self._total}
 
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
         self._user_memory, self._item_memory = Growing(tensors["user_memory"]), Growing(tensors["item_memory"])
-        for name in STREAM:
-            setattr(self, f"_{name}", about["stream"][name])
+        self._period, self._rounds, self._total = about["period"], about["rounds"], about["total"]
