@@ -5,6 +5,7 @@
 void bind_data(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_least_squares(nb::module_& m);
+void bind_gradients(nb::module_& m);
 void bind_rounds(nb::module_& m);
 void bind_scoring(nb::module_& m);
 
@@ -18,6 +19,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels. Arrays are borrowed, never copied or cast; see rankfill.kernels for the words.";
     m.def("instruction_sets", &instruction_sets, "Those this machine can run, slowest first.");
     bind_data(m);
+    bind_gradients(m);
     bind_rounds(m);
     bind_scoring(m);
     bind_least_squares(m);

@@ -17,14 +17,17 @@ from .kernels import get_threads, set_threads
 from .models import (
     ALS,
     MODELS,
+    SGD,
     Bias,
     CoordinateDescent,
     EpochReport,
+    GradientDescent,
     Model,
     MultiplicativeNMF,
     PassiveAggressive,
     Recommendations,
     TimeBudget,
+    VarianceReduced,
 )
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
@@ -34,10 +37,12 @@ __version__: str
 __all__ = [
     "ALS",
     "MODELS",
+    "SGD",
     "Bias",
     "CoordinateDescent",
     "Dataset",
     "EpochReport",
+    "GradientDescent",
     "Model",
     "MultiplicativeNMF",
     "PassiveAggressive",
@@ -46,6 +51,7 @@ __all__ = [
     "Recommendations",
     "TimeBudget",
     "Topic",
+    "VarianceReduced",
     "Vocabulary",
     "datasets",
     "evaluate",

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "rankfill/coordinate_descent.hpp"
+#include "rankfill/gradient_wave.hpp"
 #include "rankfill/least_squares.hpp"
 #include "rankfill/multiplicative.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
+#include "rankfill/ridge_rows.hpp"
 #include "rankfill/table.hpp"
 #include "rankfill/top_n.hpp"
 #include "rankfill/wave.hpp"
@@ -89,6 +91,39 @@ T single_update(T* w, const T* x, T y, const Rule& rule, int blocks) {
     return update<0>(w, x, y, dot<0>(x, x, blocks), rule, blocks);
 }
 
+inline void gradient_pass(const GradientPass& pass) {
+    const bool projected = pass.rule.nonnegative_users || pass.rule.nonnegative_items;
+    with_blocks(pass.users.stride, [&]<int Blocks>() {
+        if (pass.rule.step == StepSize::adagrad)
+            projected ? GradientWave<Blocks, true, true>(pass).run() : GradientWave<Blocks, true, false>(pass).run();
+        else
+            projected ? GradientWave<Blocks, false, true>(pass).run() : GradientWave<Blocks, false, false>(pass).run();
+    });
+}
+
+inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, double first_round, Factors<float> users,
+                                 Factors<float> items, float* user_memory, float* item_memory,
+                                 const GradientRule& rule) {
+    return with_blocks(users.stride, [&]<int Blocks>() {
+        return gradient_rounds<Blocks>(pairs, targets, first_round, users, items, user_memory, item_memory, rule);
+    });
+}
+
+inline void reduced_rows(const ReducedPass& pass, std::span<const std::int32_t> order,
+                         std::atomic<std::int64_t>& next) {
+    std::vector<float> mean(pass.fixed.stride);
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
+            variance_reduced_row<Blocks>(pass, order[i], mean.data());
+    });
+}
+
+inline void full_rows(const FullGradient& job, std::int64_t first, std::int64_t last) {
+    with_blocks(job.fixed.stride, [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row) job.per_row[row] = full_gradient_row<Blocks>(job, row);
+    });
+}
+
 inline KernelTable make_table(std::string_view name) {
     return {
         name,
@@ -96,6 +131,7 @@ inline KernelTable make_table(std::string_view name) {
         {predict, pack_tiles, top_n_rows},
         {solve_rows, squared_errors, add_gram_of_rows},
         {residuals, shift_rows, move_rows, multiplicative_rows},
+        {gradient_pass, gradient_online, reduced_rows, full_rows},
     };
 }
 

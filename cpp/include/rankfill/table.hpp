@@ -10,6 +10,7 @@
 
 #include "rankfill/csr.hpp"
 #include "rankfill/factor_step.hpp"
+#include "rankfill/gradient_rule.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/rule.hpp"
 
@@ -88,12 +89,60 @@ struct DescentKernels {
                                 std::int64_t first, std::int64_t last);
 };
 
+// One pass of gradient rounds: the blocks, the rows and their sums of squared gradients, what is done and what it cost.
+// The arrays of the grid go on for four entries past the last block, so that a wave may look ahead.
+struct GradientPass {
+    Grid grid;
+    Factors<float> users, items;
+    float* user_memory;
+    float* item_memory;
+    GradientRule rule;
+    double first_round;
+    const std::int64_t* rounds_before;  // of each block, in the order of the strata
+    std::atomic<std::int64_t>* next;
+    std::atomic<std::int64_t>* users_done;
+    std::atomic<std::int64_t>* items_done;
+    RoundSums* per_block;
+};
+
+// One pass of variance-reduced rounds over the rows of `ratings`, the other side fixed; `memory` is a number an entry.
+struct ReducedPass {
+    Csr ratings;
+    Factors<float> moving;
+    Factors<const float> fixed;
+    float* memory;
+    Reduction method;
+    float penalty, step;  // the step is step / L, L the largest ‖x‖² + λ of the row
+    int inner;
+    int still;  // a column of the moving rows that stays 1, or −1
+    std::uint64_t seed;
+};
+
+// The full gradient of every row, and each row's losses.
+struct FullGradient {
+    Csr ratings;
+    Factors<const float> moving, fixed;
+    Factors<float> gradient;
+    LossRule loss;
+    float penalty;
+    RoundSums* per_row;
+};
+
+struct GradientKernels {
+    void (*pass)(const GradientPass&);
+    RoundSums (*rounds)(Pairs, std::span<const float> targets, double first_round, Factors<float> users,
+                        Factors<float> items, float* user_memory, float* item_memory, const GradientRule&);
+    void (*reduced_rows)(const ReducedPass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*full_rows)(const FullGradient&, std::int64_t first, std::int64_t last);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
     ScoringKernels scoring;
     LeastSquaresKernels least_squares;
     DescentKernels descent;
+    GradientKernels gradient;
 };
 
 // Those this machine can run, slowest first.

@@ -24,6 +24,11 @@ MEANINGS = {
     "biases": "Learn the mean rating and what each user and item adds to it.",
     "clip": "Keep predictions within the range of the ratings learned from.",
     "seed": "Of the randomness of the model.",
+    "loss": "What an error costs.",
+    "step": "How the step of a round is chosen.",
+    "rate": "The first and largest step. Larger learns faster and, past a point, not at all.",
+    "power": "How fast the steps fall when --step is power: 0 not at all, 1 fast.",
+    "averaging": "Take the mean of the factors after each pass instead of the last.",
     "effects": "Which averages to use beside the mean rating.",
     "shrinkage": "How many ratings of the mean each average starts with.",
 }

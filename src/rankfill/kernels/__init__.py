@@ -2,6 +2,7 @@
 
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
+from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.rounds import (
@@ -19,18 +20,23 @@ from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
 __all__ = [
     "LANES",
+    "GradientRule",
     "Growing",
     "HashedKeys",
     "Losses",
     "Ridge",
     "Root",
+    "RoundSums",
     "Rows",
     "Rule",
     "Slack",
     "SquaredErrors",
     "get_threads",
+    "gradient_online",
+    "gradient_pass",
     "gram_matrix",
     "instruction_set",
+    "make_grid",
     "move_factor",
     "multiplicative_rows",
     "padded",

@@ -4,9 +4,12 @@ from rankfill.models.als import ALS
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
 from rankfill.models.coordinate_descent import CoordinateDescent
+from rankfill.models.gradient_descent import GradientDescent
 from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
+from rankfill.models.sgd import SGD
 from rankfill.models.training import EpochReport, TimeBudget
+from rankfill.models.variance_reduced import VarianceReduced
 
 MODELS: dict[str, type[Model]] = {
     "als": ALS,
@@ -14,17 +17,23 @@ MODELS: dict[str, type[Model]] = {
     "coordinate-descent": CoordinateDescent,
     "multiplicative-nmf": MultiplicativeNMF,
     "passive-aggressive": PassiveAggressive,
+    "sgd": SGD,
+    "variance-reduced": VarianceReduced,
+    "gradient-descent": GradientDescent,
 }
 
 __all__ = [
     "ALS",
     "MODELS",
+    "SGD",
     "Bias",
     "CoordinateDescent",
     "EpochReport",
+    "GradientDescent",
     "Model",
     "MultiplicativeNMF",
     "PassiveAggressive",
     "Recommendations",
     "TimeBudget",
+    "VarianceReduced",
 ]

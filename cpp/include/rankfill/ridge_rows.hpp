@@ -1,0 +1,100 @@
+// Rows of a factorisation with the other side fixed: variance-reduced stochastic gradients, and full gradients.
+//
+// A row w with entries k = 1 … n, targets r_k and fixed rows x_k is the finite sum
+//
+//     F(w) = Σ_k f_k(w),   f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖².
+//
+// SAG, SAGA and SVRG remember the slope e_k = r_k − w·x_k of each entry when it was last met (of the reference row, for
+// SVRG): one number an entry, from which the mean of the remembered gradients is rebuilt when a pass begins.
+// The penalty is not remembered: its gradient λ w is known exactly.
+#pragma once
+
+#include "rankfill/csr.hpp"
+#include "rankfill/gradient_steps.hpp"
+#include "rankfill/lanes.hpp"
+#include "rankfill/losses.hpp"
+#include "rankfill/row_order.hpp"
+#include "rankfill/table.hpp"
+
+namespace rankfill::RANKFILL_ISA {
+
+// target ← target + scale · x, a block of lanes at a time.
+template <int Blocks, class T>
+RANKFILL_INLINE void add_scaled(T* target, T scale, const T* x, int blocks) {
+    const int n = (Blocks ? Blocks : blocks) * kLanes;
+    for (int at = 0; at < n; at += kWidth<T>) store(target + at, load(target + at) + scale * load(x + at));
+}
+
+template <int Blocks, class T>
+RANKFILL_INLINE void scale_row(T* row, T scale, int blocks) {
+    const int n = (Blocks ? Blocks : blocks) * kLanes;
+    for (int at = 0; at < n; at += kWidth<T>) store(row + at, scale * load(row + at));
+}
+
+// One row of a pass: `inner` times through its entries. `memory` holds the entries' slopes, `mean` is room for a row.
+template <int Blocks, class T = float>
+void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
+    const std::int64_t begin = pass.ratings.indptr[row], n = pass.ratings.indptr[row + 1] - begin;
+    const int blocks = pass.fixed.stride / kLanes;
+    T* w = pass.moving.row(row);
+    T* memory = pass.memory + begin;
+    const std::int32_t* indices = pass.ratings.indices.data() + begin;
+    const float* values = pass.ratings.values.data() + begin;
+    const T share = T(1) / static_cast<T>(n), penalty = static_cast<T>(pass.penalty);
+    T largest = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+        const T* x = pass.fixed.row(indices[k]);
+        largest = std::max(largest, dot<Blocks>(x, x, blocks));
+    }
+    const T lipschitz = largest + penalty;
+    if (!(lipschitz > 0)) return;
+    const T eta = static_cast<T>(pass.step) / lipschitz;
+    const T keep = T(1) - eta * penalty;
+    for (int round = 0; round < pass.inner; ++round) {
+        std::fill_n(mean, pass.fixed.stride, T(0));
+        for (std::int64_t k = 0; k < n; ++k) {
+            const T* x = pass.fixed.row(indices[k]);
+            if (pass.method == Reduction::svrg) memory[k] = static_cast<T>(values[k]) - dot<Blocks>(w, x, blocks);
+            add_scaled<Blocks>(mean, share * memory[k], x, blocks);
+        }
+        RowOrder order(pass.seed + static_cast<std::uint64_t>(round), row, n);
+        for (std::int64_t t = 0; t < n; ++t, order.advance()) {
+            const std::int64_t k = order.position();
+            const T* x = pass.fixed.row(indices[k]);
+            const T slope = static_cast<T>(values[k]) - dot<Blocks>(w, x, blocks);
+            const T change = slope - memory[k];
+            scale_row<Blocks>(w, keep, blocks);
+            if (pass.method == Reduction::sag) {
+                add_scaled<Blocks>(mean, share * change, x, blocks);
+                add_scaled<Blocks>(w, eta, mean, blocks);
+            } else {
+                add_scaled<Blocks>(w, eta * change, x, blocks);
+                add_scaled<Blocks>(w, eta, mean, blocks);
+                if (pass.method == Reduction::saga) add_scaled<Blocks>(mean, share * change, x, blocks);
+            }
+            if (pass.method != Reduction::svrg) memory[k] = slope;
+            if (pass.still >= 0) w[pass.still] = T(1);
+        }
+    }
+}
+
+// The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ λ n ‖w‖² (biases are columns; see GradientRule), and its value.
+template <int Blocks>
+RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
+    const std::int64_t begin = job.ratings.indptr[row], end = job.ratings.indptr[row + 1];
+    const int blocks = job.fixed.stride / kLanes;
+    const float* w = job.moving.row(row);
+    float* gradient = job.gradient.row(row);
+    std::fill_n(gradient, job.gradient.stride, 0.0f);
+    RoundSums sums;
+    for (std::int64_t k = begin; k < end; ++k) {
+        const float* x = job.fixed.row(job.ratings.indices[k]);
+        const float target = job.ratings.values[k], e = target - dot<Blocks>(w, x, blocks);
+        sums += terms(job.loss, target, e);
+        add_scaled<Blocks>(gradient, -loss_slope(job.loss, target, e), x, blocks);
+    }
+    add_scaled<Blocks>(gradient, job.penalty * static_cast<float>(end - begin), w, blocks);
+    return sums;
+}
+
+}  // namespace rankfill::RANKFILL_ISA

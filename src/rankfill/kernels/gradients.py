@@ -1,0 +1,149 @@
+"""Stochastic gradient rounds: a pass over a grid of blocks, and rounds in order of arrival."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import _native
+from rankfill.kernels.threads import get_threads, instruction_set
+
+LossName = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
+StepName = Literal["adagrad", "constant", "inverse", "sqrt", "power", "line-search"]
+
+LOOK_AHEAD = 4
+MAX_GROUPS = 32
+
+
+@dataclass(frozen=True)
+class GradientRule:
+    """What one round does: e = r − p·q, g = dℓ/de, then p ← p + η(g q − λ p) and q ← q + η(g p − λ q) at once.
+
+    The step η of round t = 0, 1, … (`period` rounds are a pass): constant `rate`; inverse rate/(1 + rate λ t); sqrt
+    rate/√(1 + t/period); power rate·(1 + t/period)^−power; line-search the first of rate, rate/2, … with
+    f(θ − η∇f) ≤ f(θ) − ½η‖∇f‖² for the loss and penalty f of this rating; adagrad rate/√G for each row, where G starts
+    at 1 and grows by ‖g q − λ p‖²/rank. `width` is the ε or δ of the loss. With `biased` rows are (p, b_u, 1) and
+    (q, 1, b_i), and the ones do not move.
+    """
+
+    rank: int
+    loss: LossName = "squared"
+    width: float = 0.0
+    step: StepName = "adagrad"
+    rate: float = 0.1
+    power: float = 0.5
+    penalty: float = 0.05
+    period: float = 1.0
+    nonnegative_users: bool = False
+    nonnegative_items: bool = False
+    biased: bool = True
+
+    def native(self) -> _native.GradientRule:
+        return _native.GradientRule(**vars(self))
+
+
+class RoundSums(NamedTuple):
+    """Sums over rounds, each term taken before its round: the losses, e² and |e|."""
+
+    loss: float
+    squared: float
+    absolute: float
+
+
+class Grid(NamedTuple):
+    """Entries in groups × groups blocks; block (b, c) holds entries start[b · groups + c] … of users in group b and
+    items in group c. `users` and `items` go on for LOOK_AHEAD entries past the last."""
+
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    values: NDArray[np.float32]
+    start: NDArray[np.int64]
+
+    @property
+    def groups(self) -> int:
+        return round(float(np.sqrt(len(self.start) - 1)))
+
+
+def make_grid(
+    users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32], shape: tuple[int, int], seed: int
+) -> Grid:
+    """Puts ratings into blocks, shuffled within each: 12 bytes a rating beside the ratings themselves.
+
+    Users and items are shuffled and cut into groups of about as many ratings each. The number of groups depends on
+    the ratings alone, never on the number of threads.
+    """
+    rng = np.random.default_rng(seed)
+    counts = np.bincount(users, minlength=shape[0]), np.bincount(items, minlength=shape[1])
+    groups = max(1, min(MAX_GROUPS, *(int(np.count_nonzero(each)) for each in counts)))
+    group_of_user, group_of_item = (_balanced_groups(each, groups, rng) for each in counts)
+    order = rng.permutation(len(values))
+    block = group_of_user[users[order]] * np.int16(groups) + group_of_item[items[order]]
+    order = order[np.argsort(block, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=groups * groups))]).astype(np.int64)
+    beyond = np.zeros(LOOK_AHEAD, dtype=np.int32)
+    return Grid(np.concatenate([users[order], beyond]), np.concatenate([items[order], beyond]), values[order], start)
+
+
+def _balanced_groups(counts: NDArray[np.int64], groups: int, rng: np.random.Generator) -> NDArray[np.int16]:
+    """A group for each row, so that groups have about as many entries each; rows without entries do not matter."""
+    order = rng.permutation(np.flatnonzero(counts))
+    upto = np.cumsum(counts[order])
+    group = np.zeros(len(counts), dtype=np.int16)
+    group[order] = (upto - (counts[order] + 1) // 2) * groups // int(upto[-1])
+    return group
+
+
+def gradient_pass(
+    grid: Grid,
+    strata: NDArray[np.int32],
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    user_memory: NDArray[np.float32],
+    item_memory: NDArray[np.float32],
+    rule: GradientRule,
+    first_round: int,
+) -> RoundSums:
+    """A round for every entry, stratum by stratum; stratum s pairs user group b with item group (b + s) mod groups."""
+    return RoundSums(
+        *_native.gradient_pass(
+            *grid,
+            strata,
+            user_factors,
+            item_factors,
+            user_memory,
+            item_memory,
+            rule.native(),
+            float(first_round),
+            get_threads(),
+            instruction_set(),
+        )
+    )
+
+
+def gradient_online(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    targets: NDArray[np.float32],
+    first_round: int,
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    user_memory: NDArray[np.float32],
+    item_memory: NDArray[np.float32],
+    rule: GradientRule,
+) -> RoundSums:
+    """Rounds in the order given."""
+    return RoundSums(
+        *_native.gradient_online(
+            users,
+            items,
+            targets,
+            float(first_round),
+            user_factors,
+            item_factors,
+            user_memory,
+            item_memory,
+            rule.native(),
+            instruction_set(),
+        )
+    )

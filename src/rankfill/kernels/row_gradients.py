@@ -1,0 +1,61 @@
+"""Gradients of rows with the other side fixed: variance-reduced rounds, and the full gradient."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import _native
+from rankfill.kernels.gradients import LossName, RoundSums
+from rankfill.kernels.rows import Rows
+from rankfill.kernels.threads import get_threads, instruction_set
+
+Reduction = Literal["sag", "saga", "svrg"]
+
+
+def variance_reduced_pass(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    memory: NDArray[np.float32],
+    method: Reduction,
+    penalty: float,
+    step: float,
+    inner: int,
+    still: int,
+    seed: int,
+) -> None:
+    """Moves every row `inner` times through its entries to the minimum of Σ_k ½(r_k − w·x_k)² + ½ λ n ‖w‖².
+
+    The step is step/L with L = max ‖x_k‖² + λ. `memory` holds a number an entry: the residual when it was last met.
+    Column `still` of the moving rows stays 1; −1 for none.
+    """
+    _native.variance_reduced_pass(
+        *rows,
+        moving,
+        fixed,
+        memory,
+        method,
+        penalty,
+        step,
+        inner,
+        still,
+        seed,
+        get_threads(),
+        instruction_set(),
+    )
+
+
+def full_gradient(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    gradient: NDArray[np.float32],
+    loss: LossName,
+    width: float,
+    penalty: float,
+) -> RoundSums:
+    """Writes the gradient of Σ_k ℓ(r_k − w·x_k) + ½ λ n ‖w‖² of every row w; returns the sums of the losses."""
+    return RoundSums(
+        *_native.full_gradient(*rows, moving, fixed, gradient, loss, width, penalty, get_threads(), instruction_set())
+    )
