@@ -104,10 +104,12 @@ class AlternatingModel(FactorModel):
         spread = float(np.std(ratings.values, dtype=np.float64)) or 1.0
         if self.weighting == "count":
             return 0.065 * spread, 0.065
-        mean_counts = (
-            len(ratings) / max(int(np.count_nonzero(c.array)), 1) for c in (self._user_counts, self._item_counts)
-        )
-        return spread * max(15.0, 0.75 * sum(n**0.5 for n in mean_counts)), 5.0
+        return spread * max(15.0, self._level_of_noise()), 5.0
+
+    def _level_of_noise(self) -> float:
+        """¾ (√n̄_u + √n̄_i): about the spectral norm of noise of variance 1 on as many entries."""
+        counts = (self._user_counts.array, self._item_counts.array)
+        return 0.75 * sum((self.n_ratings_ / max(int(np.count_nonzero(each)), 1)) ** 0.5 for each in counts)
 
     @property
     def _confidence(self) -> float | None:
