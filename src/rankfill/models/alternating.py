@@ -14,6 +14,7 @@ of noise of that size on as many entries, which is what λ has to exceed for noi
 it leaves the biases alone. What was taken is in `penalty_` and `bias_penalty_`.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal, Self
@@ -108,8 +109,8 @@ class AlternatingModel(FactorModel):
 
     def _level_of_noise(self) -> float:
         """¾ (√n̄_u + √n̄_i): about the spectral norm of noise of variance 1 on as many entries."""
-        counts = (self._user_counts.array, self._item_counts.array)
-        return 0.75 * sum((self.n_ratings_ / max(int(np.count_nonzero(each)), 1)) ** 0.5 for each in counts)
+        n_users, n_items = (int((counts.array > 0).sum()) for counts in (self._user_counts, self._item_counts))
+        return 0.75 * (math.sqrt(self.n_ratings_ / n_users) + math.sqrt(self.n_ratings_ / n_items))
 
     @property
     def _confidence(self) -> float | None:
