@@ -1,4 +1,4 @@
-"""The compiled kernels under readable names. `reference.py` holds a NumPy twin of each, equal to the bit."""
+"""The compiled kernels under readable names. `reference` holds a NumPy twin of each, equal to the bit."""
 
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy

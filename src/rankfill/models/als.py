@@ -11,8 +11,8 @@ much (Hu, Koren, Volinsky, ICDM 2008): over all pairs of users and items, rated 
 
 x = 1 and c = 1 + confidence · r where there is a rating, x = 0 and c = 1 where there is none: the one place where
 what was not observed counts as zero, and only on request. The sum over all pairs costs no more than the ratings,
-Σ_ui (p_u·q_i)² = ⟨PᵀP, QᵀQ⟩. Predictions are then scores around [0, 1], never clipped; `train` and `validation` in
-`history_` are the root mean squares of 1 − score over the pairs that were used.
+Σ_ui (p_u·q_i)² = ⟨PᵀP, QᵀQ⟩. penalty=None takes λ = ¾ (√n̄_u + √n̄_i), by count 0.065. Predictions are scores around
+[0, 1], never clipped; `train` and `validation` in `history_` are root mean squares of 1 − score over the pairs used.
 """
 
 from typing import Literal
@@ -28,7 +28,6 @@ Solver = Literal["cholesky", "conjugate-gradient"]
 Feedback = Literal["explicit", "implicit"]
 
 _GRADIENT_STEPS = 3
-_IMPLICIT_PENALTY = 10.0
 
 
 class ALS(AlternatingModel):
@@ -114,7 +113,7 @@ class ALS(AlternatingModel):
 
     def _penalties(self, ratings: Ratings) -> tuple[float, float]:
         if self.feedback == "implicit" and self.penalty is None:
-            return (0.065, 0.0) if self.weighting == "count" else (_IMPLICIT_PENALTY, 0.0)
+            return (0.065, 0.0) if self.weighting == "count" else (self._level_of_noise(), 0.0)
         return super()._penalties(ratings)
 
     def _error(self, ratings: Ratings) -> float:

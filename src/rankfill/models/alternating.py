@@ -14,6 +14,7 @@ of noise of that size on as many entries, which is what λ has to exceed for noi
 it leaves the biases alone. What was taken is in `penalty_` and `bias_penalty_`.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal, Self
@@ -104,10 +105,12 @@ class AlternatingModel(FactorModel):
         spread = float(np.std(ratings.values, dtype=np.float64)) or 1.0
         if self.weighting == "count":
             return 0.065 * spread, 0.065
-        mean_counts = (
-            len(ratings) / max(int(np.count_nonzero(c.array)), 1) for c in (self._user_counts, self._item_counts)
-        )
-        return spread * max(15.0, 0.75 * sum(n**0.5 for n in mean_counts)), 5.0
+        return spread * max(15.0, self._level_of_noise()), 5.0
+
+    def _level_of_noise(self) -> float:
+        """¾ (√n̄_u + √n̄_i): about the spectral norm of noise of variance 1 on as many entries."""
+        n_users, n_items = (int((counts.array > 0).sum()) for counts in (self._user_counts, self._item_counts))
+        return 0.75 * (math.sqrt(self.n_ratings_ / n_users) + math.sqrt(self.n_ratings_ / n_items))
 
     @property
     def _confidence(self) -> float | None:

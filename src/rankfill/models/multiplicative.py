@@ -40,7 +40,7 @@ class MultiplicativeNMF(FactorModel):
         self,
         *,
         rank: int = 10,
-        penalty: float = 1.0,
+        penalty: float = 0.0,
         passes: int = 50,
         tol: float | None = 1e-4,
         seed: int = 0,

@@ -1,0 +1,87 @@
+"""Multiplicative updates: the formula, a falling objective, zeros that are observed and zeros that divide."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankfill as rf
+
+
+def random_ratings(seed, n_users=30, n_items=17):
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((n_users, n_items)) < 0.5, rng.integers(0, 6, (n_users, n_items)), np.nan)
+    dense[0, 0] = 3.0
+    dense[-1], dense[:, 2] = np.nan, np.nan
+    return rf.Ratings.from_dense(dense)
+
+
+@pytest.fixture
+def ratings():
+    return random_ratings(0)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.8])
+def test_pass_is_the_formula_on_dense_matrices(ratings, dense_of, penalty):
+    before = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=2).fit(ratings)
+    after = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=3).fit(ratings)
+    known = ~np.isnan(dense_of(ratings))
+    R = np.where(known, dense_of(ratings), 0.0)
+    P, Q = before.user_factors_.astype(float), before.item_factors_.astype(float)
+    with np.errstate(invalid="ignore"):
+        P = np.nan_to_num(P * (R @ Q) / ((known * (P @ Q.T)) @ Q + penalty * P))
+        Q = np.nan_to_num(Q * (R.T @ P) / ((known * (P @ Q.T)).T @ P + penalty * Q))
+    rated_users, rated_items = known.any(axis=1), known.any(axis=0)
+    np.testing.assert_allclose(after.user_factors_[rated_users], P[rated_users], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(after.item_factors_[rated_items], Q[rated_items], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.8])
+def test_objective_in_the_history_is_the_dense_one(ratings, dense_of, explicit_objective, penalty):
+    model = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=5).fit(ratings)
+    expected = explicit_objective(model, dense_of(ratings), penalty, 0.0, by_count=False)
+    assert model.history_[-1].objective == pytest.approx(expected, rel=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([0.0, 0.1, 5.0]))
+def test_objective_never_rises_and_factors_stay_nonnegative(seed, rank, penalty):
+    model = rf.MultiplicativeNMF(rank=rank, penalty=penalty, passes=12, tol=None).fit(random_ratings(seed, 12, 9))
+    objectives = np.array([report.objective for report in model.history_])
+    assert (np.diff(objectives) <= 1e-5 * objectives[:-1]).all()
+    assert model.user_factors_.min() >= 0
+    assert model.item_factors_.min() >= 0
+
+
+def test_it_comes_near_the_optimum_of_coordinate_descent(ratings):
+    slow = rf.MultiplicativeNMF(rank=2, penalty=1.0, passes=3000, tol=None).fit(ratings)
+    common = {"rank": 2, "penalty": 1.0, "biases": False, "nonnegative": "both", "tol": None, "passes": 500}
+    best = min(rf.CoordinateDescent(**common, seed=seed).fit(ratings).history_[-1].objective for seed in range(5))
+    assert best * (1 - 1e-5) <= slow.history_[-1].objective <= 1.05 * best
+
+
+def test_users_and_items_rated_zero_throughout_become_zero():
+    dense = np.array([[0.0, 0.0, 0.0], [0.0, 4.0, 5.0], [0.0, 2.0, np.nan]])
+    model = rf.MultiplicativeNMF(rank=2, penalty=0.0, passes=20).fit(rf.Ratings.from_dense(dense))
+    assert (model.user_factors_[0] == 0).all()
+    assert (model.item_factors_[0] == 0).all()
+    assert np.isfinite(model.predict(np.arange(3)[:, None], np.arange(3))).all()
+
+
+def test_folded_in_rows_are_the_best_nonnegative_ones(ratings, dense_of):
+    from scipy.optimize import nnls
+
+    model = rf.MultiplicativeNMF(rank=3, penalty=0.5, passes=30).fit(ratings)
+    rows, dense = model.fold_in(ratings), dense_of(ratings)
+    for u in range(29):
+        rated = ~np.isnan(dense[u])
+        stacked = np.vstack([model.item_factors_[rated].astype(float), np.sqrt(0.5) * np.eye(3)])
+        expected = nnls(stacked, np.append(dense[u, rated], np.zeros(3)))[0]
+        np.testing.assert_allclose(rows[u], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_negative_ratings_and_settings_are_refused_in_words(ratings):
+    with pytest.raises(ValueError, match=r"MultiplicativeNMF needs ratings >= 0, found -[123] .*ratings\.shifted"):
+        rf.MultiplicativeNMF().fit(ratings.with_values(lambda values: values - 3))
+    with pytest.raises(ValueError, match="penalty must be zero or a positive number, found -1"):
+        rf.MultiplicativeNMF(penalty=-1).fit(ratings)
