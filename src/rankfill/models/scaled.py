@@ -21,8 +21,9 @@ from rankfill.objectives.losses import LossName
 Nonnegative = Literal["both", "items", "users", "none"]
 RowPair = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-START = 0.3
-"""The start of factors beside biases: uniform, this wide, over √rank."""
+START, START_ALONE = 0.3, 0.1
+"""The width of the uniform start of factors: beside biases over √rank; alone as a share of what would give the mean
+rating at once. Small starts end better: the factors come in one after the other."""
 
 
 class ScaledFactorModel(FactorModel):
@@ -83,7 +84,7 @@ class ScaledFactorModel(FactorModel):
         return self._start(first, last, 1)
 
     def _start(self, first: int, last: int, side: int) -> NDArray[np.float32]:
-        """With biases small and on both sides of zero; without, so that the mean prediction is the mean rating."""
+        """With biases on both sides of zero; without, on the side that the mean rating is on."""
         rows = padded(last - first, self.rank + 2 * self.biases)
         factors = random_rows(first, last, self.rank, order_seed(self.seed, side))
         nonnegative = self._is_nonnegative(side)
@@ -92,7 +93,7 @@ class ScaledFactorModel(FactorModel):
             rows[:, self.rank + 1 - side] = 1
         else:
             sign = -1 if self._level < 0 and side == (0 if self._is_nonnegative(1) else 1) else 1
-            factors *= sign * 2 * math.sqrt(abs(self._level) / self.rank)
+            factors *= sign * START_ALONE * 2 * math.sqrt(abs(self._level) / self.rank)
         rows[:, : self.rank] = np.maximum(factors, 0) if nonnegative else factors
         return rows
 
