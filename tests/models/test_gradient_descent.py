@@ -28,10 +28,12 @@ def objective(model, rows, ratings):
     rank, s, width = model.rank, model._scale, model.epsilon / model._scale
     targets = (ratings.values.astype(np.float64) - model.offset_) / s
     predicted = (users[ratings.user_indices] * items[ratings.item_indices]).sum(axis=1)
-    norms = (users[:, : rank + 1] ** 2).sum(axis=1)[ratings.user_indices]
-    norms = norms + (items[:, :rank] ** 2).sum(axis=1)[ratings.item_indices]
-    norms = norms + items[ratings.item_indices, rank + 1] ** 2
-    return loss_values(model.loss, targets, targets - predicted, width).sum() + 0.5 * model.penalty * norms.sum()
+    squares = (users[:, : rank + 1] ** 2).sum(axis=1), (items[:, [*range(rank), rank + 1]] ** 2).sum(axis=1)
+    counts = ratings.by_user.counts(), ratings.by_item.counts()
+    held = [
+        model.penalty * n @ each + model.shrinkage * (each @ (n > 0)) for n, each in zip(counts, squares, strict=True)
+    ]
+    return loss_values(model.loss, targets, targets - predicted, width).sum() + 0.5 * sum(held)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -94,20 +96,20 @@ def test_folded_in_rows_are_the_normal_equations():
             continue
         x = np.column_stack([model.item_factors_[ratings.item_indices[rated]], np.ones(rated.sum())]).astype(float)
         y = ratings.values[rated] - model.offset_ - model.item_biases_[ratings.item_indices[rated]]
-        expected = np.linalg.solve(x.T @ x + 0.05 * rated.sum() * np.eye(4), x.T @ y)
+        expected = np.linalg.solve(x.T @ x + (0.05 * rated.sum() + 3) * np.eye(4), x.T @ y)
         np.testing.assert_allclose(rows[user, :4], expected, rtol=1e-3, atol=1e-3)
 
 
 def test_nonnegative_rows_are_those_of_an_independent_solver():
     ratings = ratings_for("squared").with_values(lambda values: values - 1)
     model = rf.GradientDescent(
-        rank=3, penalty=0.05, nonnegative="both", biases=False, passes=800, tol=None, momentum="none"
+        rank=3, penalty=0.05, shrinkage=0.1, nonnegative="both", biases=False, passes=800, tol=None, momentum="none"
     ).fit(ratings)
     rows, at_zero = model.fold_in(ratings), 0
     for user in range(ratings.n_users):
         rated = ratings.user_indices == user
         x = model.item_factors_[ratings.item_indices[rated]].astype(float)
-        ridge = np.sqrt(0.05 * rated.sum() * model._scale) * np.eye(3)
+        ridge = np.sqrt((0.05 * rated.sum() + 0.1) * model._scale) * np.eye(3)
         expected = nnls(np.vstack([x, ridge]), np.append(ratings.values[rated], np.zeros(3)))[0]
         np.testing.assert_allclose(rows[user], expected, rtol=1e-2, atol=5e-3)
         at_zero += (expected == 0).sum()
@@ -122,12 +124,12 @@ def test_kernel_is_the_twin_on_every_instruction_set_and_any_number_of_threads(l
         rows = ratings.by_user
         moving, fixed = (padded_copy(rng.normal(0, 0.5, (n, rank))) for n in (150, 20))
         expected = np.full_like(moving, np.nan)
-        sums = twins.full_gradient(rows, moving, fixed, expected, loss, 0.5, 0.1)
+        sums = twins.full_gradient(rows, moving, fixed, expected, loss, 0.5, 0.1, 0.7)
         for isa, threads in itertools.product(_native.instruction_sets(), (1, 2, 8)):
             monkeypatch.setattr(compiled, "instruction_set", lambda isa=isa: isa)
             set_threads(threads)
             gradient = np.empty_like(moving)
-            assert compiled.full_gradient(rows, moving, fixed, gradient, loss, 0.5, 0.1) == sums
+            assert compiled.full_gradient(rows, moving, fixed, gradient, loss, 0.5, 0.1, 0.7) == sums
             assert gradient.tobytes() == expected.tobytes()
     set_threads(before)
 

@@ -18,21 +18,21 @@ def ratings():
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_learns(ratings, step):
     rate = {"adagrad": 0.2, "line-search": 1.0}.get(step, 0.05)
-    model = rf.SGD(rank=3, step=step, rate=rate, penalty=0.01, passes=40, tol=None).fit(ratings)
+    model = rf.SGD(rank=3, step=step, rate=rate, penalty=0.01, shrinkage=0.1, passes=40, tol=None).fit(ratings)
     assert model.history_[-1].train < model.history_[0].train
     assert model.history_[-1].train < 1.05 * rf.Bias().fit(ratings).history_[-1].train
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute", "epsilon-insensitive", "huber"])
 def test_every_loss_learns(ratings, loss):
-    model = rf.SGD(rank=3, loss=loss, epsilon=0.2, penalty=0.01, passes=60, tol=None).fit(ratings)
+    model = rf.SGD(rank=3, loss=loss, epsilon=0.2, penalty=0.01, shrinkage=0.1, passes=60, tol=None).fit(ratings)
     assert model.measure == ("mae" if loss in ("absolute", "epsilon-insensitive") else "rmse")
     assert model.history_[-1].train < 0.8 * model.history_[0].train
 
 
 def test_logistic_loss_tells_likes_from_dislikes(ratings):
     likes = ratings.with_values(lambda values: np.where(values > np.median(values), 1.0, -1.0))
-    model = rf.SGD(rank=3, loss="logistic", penalty=0.01, passes=60, tol=None).fit(likes)
+    model = rf.SGD(rank=3, loss="logistic", penalty=0.01, shrinkage=0.1, passes=60, tol=None).fit(likes)
     predicted = model.predict(likes.users.ids(likes.user_indices), likes.items.ids(likes.item_indices))
     assert (np.sign(predicted) == likes.values).mean() > 0.85
     with pytest.raises(ValueError, match=r'loss="logistic" needs ratings of -1 and \+1, found'):
@@ -50,10 +50,11 @@ def test_fit_is_the_twins_pass_by_pass(ratings):
     shape = ratings.n_users, ratings.n_items
     grid = make_grid(ratings.user_indices, ratings.item_indices, start._targets(ratings.values), shape, 5)
     rows, memory = start._to_units(), (start._user_memory.array, start._item_memory.array)
+    held = start._held(ratings.by_user.counts()), start._held(ratings.by_item.counts())
     for epoch in (1, 2, 3):
         strata = np.random.default_rng(order_seed(5, epoch)).permutation(grid.groups).astype(np.int32)
         sums = reference_gradients.gradient_pass(
-            grid, strata, *rows, *memory, start._rule(), (epoch - 1) * len(ratings)
+            grid, strata, *rows, *memory, *held, start._rule(), (epoch - 1) * len(ratings)
         )
     np.testing.assert_array_equal(model._users.array, rows[0])
     np.testing.assert_array_equal(model._items.array, rows[1])
@@ -82,7 +83,9 @@ def test_stream_is_the_twins_rounds_with_the_running_mean_as_offset(ratings, ste
     memory = np.ones(len(rows[0]), np.float32), np.ones(len(rows[1]), np.float32)
     offsets = np.cumsum(values, dtype=np.float64) / np.arange(1, 301)
     targets = (values - offsets).astype(np.float32)
-    reference_gradients.gradient_online(user_rows, item_rows, targets, 0, *rows, *memory, model._rule())
+    seen = [[(each[: k + 1] == each[k]).sum() for k in range(300)] for each in (user_rows, item_rows)]
+    held = [(0.05 + 3 / np.array(each)).astype(np.float32) for each in seen]
+    reference_gradients.gradient_online(user_rows, item_rows, targets, 0, *rows, *memory, *held, model._rule())
     np.testing.assert_array_equal(model._users.array, rows[0])
     np.testing.assert_array_equal(model._items.array, rows[1])
     assert model.offset_ == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
@@ -91,7 +94,7 @@ def test_stream_is_the_twins_rounds_with_the_running_mean_as_offset(ratings, ste
 def test_stream_learns(ratings):
     order = np.random.default_rng(0).permutation(len(ratings))
     arrays = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices), ratings.values
-    model = rf.SGD(rank=3)
+    model = rf.SGD(rank=3, shrinkage=0.5)
     for _ in range(20):
         model.partial_fit(rf.Ratings.from_arrays(*(each[order] for each in arrays)))
     predicted = model.predict(*arrays[:2])
@@ -122,7 +125,7 @@ def test_folded_in_people_are_near_the_normal_equations(ratings):
         rated = ratings.user_indices == user
         x = np.column_stack([model.item_factors_[ratings.item_indices[rated]], np.ones(rated.sum())]).astype(float)
         y = ratings.values[rated] - model.offset_ - model.item_biases_[ratings.item_indices[rated]]
-        expected = np.linalg.solve(x.T @ x + 0.1 * rated.sum() * np.eye(4), x.T @ y)
+        expected = np.linalg.solve(x.T @ x + (0.1 * rated.sum() + 3) * np.eye(4), x.T @ y)
         np.testing.assert_allclose(rows[user, :4], expected, atol=0.05)
 
 
@@ -130,10 +133,10 @@ def test_objective_is_the_formula_when_nothing_moves(ratings):
     start = rf.SGD(rank=3, passes=5).fit(ratings)
     model = rf.SGD(rank=3, passes=1, step="constant", rate=1e-9, clip=False).fit(ratings, init=start)
     predicted = model.predict(ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices))
-    counts = ratings.by_user.counts(), ratings.by_item.counts()
+    counts = [0.05 * n + 3 * (n > 0) for n in (ratings.by_user.counts(), ratings.by_item.counts())]
     squares = counts[0] @ ((model.user_factors_**2).sum(axis=1) + model.user_biases_**2)
     squares = squares + counts[1] @ ((model.item_factors_**2).sum(axis=1) + model.item_biases_**2)
-    expected = 0.5 * np.square(ratings.values - predicted, dtype=np.float64).sum() + 0.5 * 0.05 * squares
+    expected = 0.5 * np.square(ratings.values - predicted, dtype=np.float64).sum() + 0.5 * squares
     assert model.history_[-1].objective == pytest.approx(expected, rel=1e-5)
 
 

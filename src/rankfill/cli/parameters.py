@@ -29,7 +29,7 @@ MEANINGS = {
     "averaging": "Take the mean of the factors after each pass instead of the last.",
     "biases": "Learn how far each user and item is above the mean, beside the factors.",
     "effects": "Which averages to use beside the mean rating.",
-    "shrinkage": "How many ratings of the mean each average starts with.",
+    "shrinkage": "How many ratings of the mean each average or row starts with.",
 }
 """Meanings by name. A line `name: meaning` in the docstring of a model comes first."""
 

@@ -32,6 +32,7 @@ class ScaledFactorModel(FactorModel):
     rank: int
     seed: int
     penalty: float
+    shrinkage: float
     loss: LossName = "squared"
     nonnegative: Nonnegative = "none"
     biases: bool = True
@@ -46,6 +47,7 @@ class ScaledFactorModel(FactorModel):
         check_word("loss", self.loss, LossName)
         check_word("nonnegative", self.nonnegative, Nonnegative)
         check_positive("penalty", self.penalty, or_zero=True)
+        check_positive("shrinkage", self.shrinkage, or_zero=True)
         if self.nonnegative == "both":
             check_no_negative(ratings, 'nonnegative="both"', 'use ratings.shifted(), or nonnegative="items"')
         if self.loss == "logistic" and not np.isin(ratings.values, (-1, 1)).all():
@@ -116,13 +118,14 @@ class ScaledFactorModel(FactorModel):
         return scaled
 
     def _penalties(self) -> float:
-        """½ λ Σ_Ω (s ‖p_u‖² + s ‖q_i‖² + b_u² + b_i²), in the units of the ratings."""
-        squares = 0.0
+        """½ Σ over rows of (λ n + κ) (s ‖factors‖² + bias²), in the units of the ratings; unrated rows aside."""
+        total = 0.0
         for side, (rows, counts) in enumerate(((self._users, self._user_counts), (self._items, self._item_counts))):
+            held = np.where(counts.array > 0, self.penalty * counts.array + self.shrinkage, 0.0)
             factors, biases = rows.array[:, : self.rank_], rows.array[:, self.rank_ + side]
-            squares += self._scale * float(counts.array @ np.square(factors, dtype=np.float64).sum(axis=1))
-            squares += float(counts.array @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
-        return 0.5 * self.penalty * squares
+            total += self._scale * float(held @ np.square(factors, dtype=np.float64).sum(axis=1))
+            total += float(held @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
+        return 0.5 * total
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()
