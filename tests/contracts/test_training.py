@@ -22,7 +22,11 @@ def halves(ratings):
 @pytest.fixture
 def overfitted(iterative_model, ratings, fresh):
     """Settings, ratings, and validation ratings that are their mirror image: soon every pass makes it worse."""
-    bold = {name: value for name, value in {"C": 0.2, "penalty": 0.0}.items() if name in iterative_model.get_params()}
+    bold = {
+        name: value
+        for name, value in {"C": 0.2, "penalty": 0.0, "shrinkage": 0.0}.items()
+        if name in iterative_model.get_params()
+    }
     model = fresh(iterative_model, tol=None, passes=25, **bold)
     return model, ratings, ratings.with_values(lambda values: 6 - values)
 

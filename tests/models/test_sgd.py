@@ -84,7 +84,7 @@ def test_stream_is_the_twins_rounds_with_the_running_mean_as_offset(ratings, ste
     offsets = np.cumsum(values, dtype=np.float64) / np.arange(1, 301)
     targets = (values - offsets).astype(np.float32)
     seen = [[(each[: k + 1] == each[k]).sum() for k in range(300)] for each in (user_rows, item_rows)]
-    held = [(0.05 + 3 / np.array(each)).astype(np.float32) for each in seen]
+    held = [(0.04 + 3 / np.array(each)).astype(np.float32) for each in seen]
     reference_gradients.gradient_online(user_rows, item_rows, targets, 0, *rows, *memory, *held, model._rule())
     np.testing.assert_array_equal(model._users.array, rows[0])
     np.testing.assert_array_equal(model._items.array, rows[1])
@@ -133,7 +133,7 @@ def test_objective_is_the_formula_when_nothing_moves(ratings):
     start = rf.SGD(rank=3, passes=5).fit(ratings)
     model = rf.SGD(rank=3, passes=1, step="constant", rate=1e-9, clip=False).fit(ratings, init=start)
     predicted = model.predict(ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices))
-    counts = [0.05 * n + 3 * (n > 0) for n in (ratings.by_user.counts(), ratings.by_item.counts())]
+    counts = [0.04 * n + 3 * (n > 0) for n in (ratings.by_user.counts(), ratings.by_item.counts())]
     squares = counts[0] @ ((model.user_factors_**2).sum(axis=1) + model.user_biases_**2)
     squares = squares + counts[1] @ ((model.item_factors_**2).sum(axis=1) + model.item_biases_**2)
     expected = 0.5 * np.square(ratings.values - predicted, dtype=np.float64).sum() + 0.5 * squares

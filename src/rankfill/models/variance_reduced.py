@@ -58,7 +58,7 @@ class VarianceReduced(ScaledFactorModel):
         *,
         method: Reduction = "saga",
         rank: int = 30,
-        penalty: float = 0.1,
+        penalty: float = 0.07,
         shrinkage: float = 3.0,
         inner: int = 2,
         biases: bool = True,
