@@ -66,7 +66,7 @@ def test_kernels_have_the_same_formulas(loss):
         p[0, 0] = start = np.float32(target - e)
         rule = GradientRule(rank=1, loss=loss, width=0.7, step="constant", rate=1.0, penalty=0.0, biased=False)
         one, zero = np.ones(1, np.float32), np.zeros(1, np.int32)
-        sums = gradient_online(zero, zero, np.float32([target]), 0, p, q, one, one.copy(), rule)
+        sums = gradient_online(zero, zero, np.float32([target]), 0, p, q, one, one.copy(), 0 * one, 0 * one, rule)
         residual = np.float32(target) - start
         assert sums.loss == pytest.approx(loss_values(loss, target, residual, 0.7), rel=1e-6, abs=1e-7)
         assert p[0, 0] - start == pytest.approx(loss_slopes(loss, target, residual, 0.7), rel=1e-5, abs=1e-6)

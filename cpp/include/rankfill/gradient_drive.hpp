@@ -8,8 +8,8 @@
 namespace rankfill {
 
 inline RoundSums gradient_pass(const KernelTable& kernels, const Grid& grid, Factors<float> users, Factors<float> items,
-                               float* user_memory, float* item_memory, const GradientRule& rule, double first_round,
-                               int threads) {
+                               float* user_memory, float* item_memory, const float* user_penalties,
+                               const float* item_penalties, const GradientRule& rule, double first_round, int threads) {
     const std::int64_t n_blocks = static_cast<std::int64_t>(grid.groups) * grid.groups;
     std::vector<std::int64_t> rounds_before(n_blocks);
     std::int64_t rounds = 0;
@@ -27,6 +27,8 @@ inline RoundSums gradient_pass(const KernelTable& kernels, const Grid& grid, Fac
                             items,
                             user_memory,
                             item_memory,
+                            user_penalties,
+                            item_penalties,
                             rule,
                             first_round,
                             rounds_before.data(),

@@ -24,7 +24,7 @@ struct GradientRule {
     bool biased = false;
     int rank = 1;
     float rate = 0.1f;
-    float penalty = 0.0f;
+    float penalty = 0.0f;  // of the inverse schedule; the rounds take those of their rows
     double power = 0.5;
     double period = 1.0;  // rounds in a pass: the schedules of step sizes count passes in fractions
 

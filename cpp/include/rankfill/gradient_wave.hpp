@@ -67,6 +67,7 @@ class GradientWave {
         left_[i] = pass_.grid.start[block + 1] - from;
         user_rows_[i] = pass_.users.data, item_rows_[i] = pass_.items.data;
         user_memory_[i] = pass_.user_memory, item_memory_[i] = pass_.item_memory;
+        user_penalty_[i] = pass_.user_penalties, item_penalty_[i] = pass_.item_penalties;
         users_[i] = pass_.grid.users + from;
         items_[i] = pass_.grid.items + from;
         values_[i] = pass_.grid.values + from;
@@ -96,6 +97,7 @@ class GradientWave {
         user_rows_[i] = idle_.data() + 2 * i * stride(), item_rows_[i] = user_rows_[i] + stride();
         idle_memory_[i] = idle_memory_[kRows + i] = 1.0f;
         user_memory_[i] = idle_memory_ + i, item_memory_[i] = idle_memory_ + kRows + i;
+        user_penalty_[i] = item_penalty_[i] = &kNoValue;
         users_[i] = items_[i] = kNoIndex;
         values_[i] = &kNoValue;
         loss_[i] = squared_[i] = absolute_[i] = round_[i] = 0.0;
@@ -112,19 +114,21 @@ class GradientWave {
     RANKFILL_INLINE void round() {
         float *p[kRows], *q[kRows];
         float *memory_p[kRows], *memory_q[kRows];
+        Penalties penalties[kRows];
         alignas(64) float targets[kRows], slopes[kRows], steps_p[kRows], steps_q[kRows];
         Floats sums[kRows];
 #pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i) {
             locate(i, p[i], q[i], memory_p[i], memory_q[i]);
             targets[i] = *values_[i];
+            penalties[i] = {user_penalty_[i][*users_[i]], item_penalty_[i][*items_[i]]};
             sums[kSlots.of_lane[i]] = partial_dot<Blocks>(p[i], q[i], blocks());
         }
         const Floats target = load(targets), e = target - fold_rows(sums);
         const Floats slope = loss_slope(rule_.loss, target, e);
         store(slopes, slope);
-        step_sizes(p, q, memory_p, memory_q, target, e, slope, steps_p, steps_q);
-        move(p, q, memory_p, memory_q, slopes, steps_p, steps_q);
+        step_sizes(p, q, memory_p, memory_q, penalties, target, e, slope, steps_p, steps_q);
+        move(p, q, memory_p, memory_q, penalties, slopes, steps_p, steps_q);
         count(target, e);
         for (int i = 0; i < kRows; ++i) values_[i] += running_[i], users_[i] += running_[i], items_[i] += running_[i];
     }
@@ -142,29 +146,31 @@ class GradientWave {
     }
 
     RANKFILL_INLINE void step_sizes(float* const* p, float* const* q, float* const* memory_p, float* const* memory_q,
-                                    const Floats& target, const Floats& e, const Floats& slope, float* steps_p,
-                                    float* steps_q) {
+                                    const Penalties* penalties, const Floats& target, const Floats& e,
+                                    const Floats& slope, float* steps_p, float* steps_q) {
         if constexpr (Adaptive) {
             for (int i = 0; i < kRows; ++i) steps_p[i] = *memory_p[i], steps_q[i] = *memory_q[i];
             store(steps_p, rule_.rate / square_root(load(steps_p)));
             store(steps_q, rule_.rate / square_root(load(steps_q)));
         } else {
             for (int i = 0; i < kRows; ++i)
-                steps_p[i] = steps_q[i] = rule_.step == StepSize::line_search
-                                              ? searched_step(rule_, p[i], q[i], target[i], e[i], slope[i], blocks())
-                                              : rule_.scheduled(round_[i]);
+                steps_p[i] = steps_q[i] =
+                    rule_.step == StepSize::line_search
+                        ? searched_step(rule_, p[i], q[i], target[i], e[i], slope[i], penalties[i], blocks())
+                        : rule_.scheduled(round_[i]);
             for (int i = 0; i < kRows; ++i) round_[i] += 1.0;
         }
     }
 
     RANKFILL_INLINE void move(float* const* p, float* const* q, float* const* memory_p, float* const* memory_q,
-                              const float* slopes, const float* steps_p, const float* steps_q) {
+                              const Penalties* penalties, const float* slopes, const float* steps_p,
+                              const float* steps_q) {
         const Floors floor{user_floor_.data(), item_floor_.data()};
         Floats squares_p[kRows], squares_q[kRows];
 #pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i) {
-            const Squares squares = move_pair<Blocks, Adaptive, Projected>(p[i], q[i], slopes[i], steps_p[i],
-                                                                           steps_q[i], rule_, floor, blocks());
+            const Squares squares = move_pair<Blocks, Adaptive, Projected>(
+                p[i], q[i], slopes[i], steps_p[i], steps_q[i], penalties[i], rule_, floor, blocks());
             squares_p[kSlots.of_lane[i]] = squares.p, squares_q[kSlots.of_lane[i]] = squares.q;
         }
         if constexpr (Adaptive) {
@@ -209,7 +215,7 @@ class GradientWave {
     float *user_rows_[kRows], *item_rows_[kRows], *user_memory_[kRows], *item_memory_[kRows];
     std::int64_t ticket_[kRows], left_[kRows];
     const std::int32_t *users_[kRows], *items_[kRows];
-    const float* values_[kRows];
+    const float *values_[kRows], *user_penalty_[kRows], *item_penalty_[kRows];
     alignas(64) double loss_[kRows], squared_[kRows], absolute_[kRows], round_[kRows];
 };
 

@@ -103,9 +103,10 @@ inline void gradient_pass(const GradientPass& pass) {
 
 inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, double first_round, Factors<float> users,
                                  Factors<float> items, float* user_memory, float* item_memory,
-                                 const GradientRule& rule) {
+                                 const float* user_penalties, const float* item_penalties, const GradientRule& rule) {
     return with_blocks(users.stride, [&]<int Blocks>() {
-        return gradient_rounds<Blocks>(pairs, targets, first_round, users, items, user_memory, item_memory, rule);
+        return gradient_rounds<Blocks>(pairs, targets, first_round, users, items, user_memory, item_memory,
+                                       user_penalties, item_penalties, rule);
     });
 }
 

@@ -2,7 +2,7 @@
 //
 // A row w with entries k = 1 … n, targets r_k and fixed rows x_k is the finite sum
 //
-//     F(w) = Σ_k f_k(w),   f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖².
+//     F(w) = Σ_k f_k(w),   f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖²,   λ = penalty + shrinkage / n.
 //
 // SAG, SAGA and SVRG remember the slope e_k = r_k − w·x_k of each entry when it was last met (of the reference row, for
 // SVRG): one number an entry, from which the mean of the remembered gradients is rebuilt when a pass begins.
@@ -40,7 +40,8 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
     T* memory = pass.memory + begin;
     const std::int32_t* indices = pass.ratings.indices.data() + begin;
     const float* values = pass.ratings.values.data() + begin;
-    const T share = T(1) / static_cast<T>(n), penalty = static_cast<T>(pass.penalty);
+    const T share = T(1) / static_cast<T>(n),
+            penalty = static_cast<T>(pass.penalty) + static_cast<T>(pass.shrinkage) / static_cast<T>(n);
     T largest = 0;
     for (std::int64_t k = 0; k < n; ++k) {
         const T* x = pass.fixed.row(indices[k]);
@@ -78,7 +79,8 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
     }
 }
 
-// The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ λ n ‖w‖² (biases are columns; see GradientRule), and its value.
+// The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ (penalty n + shrinkage) ‖w‖² (biases are columns; see
+// GradientRule), and its value.
 template <int Blocks>
 RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
     const std::int64_t begin = job.ratings.indptr[row], end = job.ratings.indptr[row + 1];
@@ -93,7 +95,7 @@ RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
         sums += terms(job.loss, target, e);
         add_scaled<Blocks>(gradient, -loss_slope(job.loss, target, e), x, blocks);
     }
-    add_scaled<Blocks>(gradient, job.penalty * static_cast<float>(end - begin), w, blocks);
+    add_scaled<Blocks>(gradient, job.penalty * static_cast<float>(end - begin) + job.shrinkage, w, blocks);
     return sums;
 }
 

@@ -96,6 +96,8 @@ struct GradientPass {
     Factors<float> users, items;
     float* user_memory;
     float* item_memory;
+    const float* user_penalties;
+    const float* item_penalties;
     GradientRule rule;
     double first_round;
     const std::int64_t* rounds_before;  // of each block, in the order of the strata
@@ -112,7 +114,8 @@ struct ReducedPass {
     Factors<const float> fixed;
     float* memory;
     Reduction method;
-    float penalty, step;  // the step is step / L, L the largest ‖x‖² + λ of the row
+    float penalty, shrinkage;  // a row of n entries is held by penalty · n + shrinkage
+    float step;                // the step is step / L, L the largest ‖x‖² + penalty + shrinkage / n of the row
     int inner;
     int still;  // a column of the moving rows that stays 1, or −1
     std::uint64_t seed;
@@ -124,14 +127,15 @@ struct FullGradient {
     Factors<const float> moving, fixed;
     Factors<float> gradient;
     LossRule loss;
-    float penalty;
+    float penalty, shrinkage;
     RoundSums* per_row;
 };
 
 struct GradientKernels {
     void (*pass)(const GradientPass&);
     RoundSums (*rounds)(Pairs, std::span<const float> targets, double first_round, Factors<float> users,
-                        Factors<float> items, float* user_memory, float* item_memory, const GradientRule&);
+                        Factors<float> items, float* user_memory, float* item_memory, const float* user_penalties,
+                        const float* item_penalties, const GradientRule&);
     void (*reduced_rows)(const ReducedPass&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
     void (*full_rows)(const FullGradient&, std::int64_t first, std::int64_t last);
 };

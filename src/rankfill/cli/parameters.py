@@ -30,7 +30,7 @@ MEANINGS = {
     "power": "How fast the steps fall when --step is power: 0 not at all, 1 fast.",
     "averaging": "Take the mean of the factors after each pass instead of the last.",
     "effects": "Which averages to use beside the mean rating.",
-    "shrinkage": "How many ratings of the mean each average starts with.",
+    "shrinkage": "How many ratings of the mean each average or row starts with.",
 }
 """Meanings by name. A line `name: meaning` in the docstring of a model comes first."""
 

@@ -19,6 +19,7 @@ MAX_GROUPS = 32
 @dataclass(frozen=True)
 class GradientRule:
     """What one round does: e = r − p·q, g = dℓ/de, then p ← p + η(g q − λ p) and q ← q + η(g p − λ q) at once.
+    Each row has a λ of its own; `penalty` is that of the inverse schedule.
 
     The step η of round t = 0, 1, … (`period` rounds are a pass): constant `rate`; inverse rate/(1 + rate λ t); sqrt
     rate/√(1 + t/period); power rate·(1 + t/period)^−power; line-search the first of rate, rate/2, … with
@@ -101,10 +102,15 @@ def gradient_pass(
     item_factors: NDArray[np.float32],
     user_memory: NDArray[np.float32],
     item_memory: NDArray[np.float32],
+    user_penalties: NDArray[np.float32],
+    item_penalties: NDArray[np.float32],
     rule: GradientRule,
     first_round: int,
 ) -> RoundSums:
-    """A round for every entry, stratum by stratum; stratum s pairs user group b with item group (b + s) mod groups."""
+    """A round for every entry, stratum by stratum; stratum s pairs user group b with item group (b + s) mod groups.
+
+    There is one penalty a row.
+    """
     return RoundSums(
         *_native.gradient_pass(
             *grid,
@@ -113,6 +119,8 @@ def gradient_pass(
             item_factors,
             user_memory,
             item_memory,
+            user_penalties,
+            item_penalties,
             rule.native(),
             float(first_round),
             get_threads(),
@@ -130,9 +138,11 @@ def gradient_online(
     item_factors: NDArray[np.float32],
     user_memory: NDArray[np.float32],
     item_memory: NDArray[np.float32],
+    user_penalties: NDArray[np.float32],
+    item_penalties: NDArray[np.float32],
     rule: GradientRule,
 ) -> RoundSums:
-    """Rounds in the order given."""
+    """Rounds in the order given; there is one penalty a round for each side."""
     return RoundSums(
         *_native.gradient_online(
             users,
@@ -143,6 +153,8 @@ def gradient_online(
             item_factors,
             user_memory,
             item_memory,
+            user_penalties,
+            item_penalties,
             rule.native(),
             instruction_set(),
         )

@@ -53,31 +53,44 @@ def scheduled(rule: GradientRule, t: float) -> Any:
 
 
 def searched(
-    rule: GradientRule, p: NDArray[np.float32], q: NDArray[np.float32], target: Any, e: Any, g: Any
+    rule: GradientRule,
+    p: NDArray[np.float32],
+    q: NDArray[np.float32],
+    target: Any,
+    e: Any,
+    g: Any,
+    penalties: tuple[Any, Any],
 ) -> np.float32:
     """The first of rate, rate/2, … with f(θ − η∇f) ≤ f(θ) − ½ η ‖∇f‖²."""
-    penalty, one, two, four = F(rule.penalty), F(rule.biased), F(0.5), F(4)
+    (lp, lq), one, two = penalties, F(rule.biased), F(2)
     b, c = (p[rule.rank], q[rule.rank + 1]) if rule.biased else (F(0), F(0))
-    norms = (dot(p, p) - b * b - one) + (dot(q, q) - c * c - one)
+    norm_p, norm_q = dot(p, p) - b * b - one, dot(q, q) - c * c - one
     product = (target - e) - (b + c)
 
-    def term(e: Any, norms: Any, b: Any, c: Any) -> float:
-        biases = float(b) * float(b) + float(c) * float(c)
-        return value(rule, target, e) + 0.5 * float(penalty) * (float(norms) + biases)
+    def term(e: Any, squares_p: Any, squares_q: Any) -> float:
+        return value(rule, target, e) + 0.5 * float(lp * squares_p) + 0.5 * float(lq * squares_q)
 
-    before = term(e, norms, b, c)
-    down_b, down_c = one * (g - penalty * b), one * (g - penalty * c)
-    squares = (g * g + penalty * penalty) * norms - four * g * penalty * product + down_b * down_b + down_c * down_c
+    before = term(e, norm_p + b * b, norm_q + c * c)
+    down_b, down_c = one * (g - lp * b), one * (g - lq * c)
+    squares = (
+        (g * g + lp * lp) * norm_p
+        + down_b * down_b
+        + (g * g + lq * lq) * norm_q
+        + down_c * down_c
+        - two * g * (lp + lq) * product
+    )
     eta = F(rule.rate)
     for _ in range(30):
-        keep, take = F(1) - eta * penalty, eta * g
-        both, cross = keep * keep + take * take, keep * take
+        keep_p, keep_q, take = F(1) - eta * lp, F(1) - eta * lq, eta * g
         b_after, c_after = b + eta * down_b, c + eta * down_c
-        product_after = both * product + cross * norms + b_after + c_after
-        after = term(target - product_after, both * norms + four * cross * product, b_after, c_after)
-        if after <= before - 0.5 * float(eta) * float(squares):
+        after = (keep_p * keep_q + take * take) * product + keep_p * take * norm_p + keep_q * take * norm_q
+        after = after + b_after + c_after
+        cross = two * take * product
+        squares_p = keep_p * keep_p * norm_p + keep_p * cross + take * take * norm_q + b_after * b_after
+        squares_q = keep_q * keep_q * norm_q + keep_q * cross + take * take * norm_p + c_after * c_after
+        if term(target - after, squares_p, squares_q) <= before - 0.5 * float(eta) * float(squares):
             break
-        eta *= two
+        eta *= F(0.5)
     return eta
 
 
@@ -87,18 +100,19 @@ def gradient_round(
     target: Any,
     t: float,
     memory: tuple[Any, Any],
+    penalties: tuple[Any, Any],
     rule: GradientRule,
 ) -> tuple[RoundSums, tuple[Any, Any]]:
     """One round on padded rows, in place; returns the terms before it and the sums of squared gradients after."""
     e = F(target) - dot(p, q)
-    g, penalty = slope(rule, F(target), e), F(rule.penalty)
-    down_p, down_q = g * q - penalty * p, g * p - penalty * q
+    g = slope(rule, F(target), e)
+    down_p, down_q = g * q - penalties[0] * p, g * p - penalties[1] * q
     if rule.step == "adagrad":
         steps = tuple(F(rule.rate) / np.sqrt(each) for each in memory)
         share = F(1) / F(rule.rank)
         memory = memory[0] + share * lane_sum(down_p * down_p), memory[1] + share * lane_sum(down_q * down_q)
     else:
-        eta = searched(rule, p, q, F(target), e, g) if rule.step == "line-search" else scheduled(rule, t)
+        eta = searched(rule, p, q, F(target), e, g, penalties) if rule.step == "line-search" else scheduled(rule, t)
         steps = (eta, eta)
     for row, down, eta, bounded in (
         (p, down_p, steps[0], rule.nonnegative_users),
@@ -121,12 +135,17 @@ def gradient_online(
     item_factors: NDArray[np.float32],
     user_memory: NDArray[np.float32],
     item_memory: NDArray[np.float32],
+    user_penalties: NDArray[np.float32],
+    item_penalties: NDArray[np.float32],
     rule: GradientRule,
 ) -> RoundSums:
     sums = [0.0, 0.0, 0.0]
     for k, (user, item, target) in enumerate(zip(users, items, targets, strict=True)):
         memory = user_memory[user], item_memory[item]
-        terms, memory = gradient_round(user_factors[user], item_factors[item], target, first_round + k, memory, rule)
+        penalties = user_penalties[k], item_penalties[k]
+        terms, memory = gradient_round(
+            user_factors[user], item_factors[item], target, first_round + k, memory, penalties, rule
+        )
         user_memory[user], item_memory[item] = memory
         sums = [total + term for total, term in zip(sums, terms, strict=True)]
     return RoundSums(*sums)
@@ -139,6 +158,8 @@ def gradient_pass(
     item_factors: NDArray[np.float32],
     user_memory: NDArray[np.float32],
     item_memory: NDArray[np.float32],
+    user_penalties: NDArray[np.float32],
+    item_penalties: NDArray[np.float32],
     rule: GradientRule,
     first_round: int,
 ) -> RoundSums:
@@ -157,6 +178,8 @@ def gradient_pass(
                 item_factors,
                 user_memory,
                 item_memory,
+                user_penalties[grid.users[entries]],
+                item_penalties[grid.items[entries]],
                 rule,
             )
             first_round += entries.stop - entries.start

@@ -20,6 +20,7 @@ def variance_reduced_pass(
     memory: NDArray[Any],
     method: Reduction,
     penalty: float,
+    shrinkage: float,
     step: float,
     inner: int,
     still: int,
@@ -29,11 +30,14 @@ def variance_reduced_pass(
     for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr)):
         w, e, x = moving[row], memory[begin:end], fixed[rows.indices[begin:end]]
         n, targets = int(end - begin), rows.values[begin:end].astype(real)
-        lipschitz = max((dot(each, each) for each in x), default=real(0)) + real(np.float32(penalty))
-        if n == 0 or not lipschitz > 0:
+        if n == 0:
+            continue
+        held = real(np.float32(penalty)) + real(np.float32(shrinkage)) / real(n)
+        lipschitz = max(dot(each, each) for each in x) + held
+        if not lipschitz > 0:
             continue
         share, eta = real(1) / real(n), real(np.float32(step)) / lipschitz
-        keep = real(1) - eta * real(np.float32(penalty))
+        keep = real(1) - eta * held
         for turn in range(inner):
             mean = np.zeros_like(w)
             for k in range(n):
@@ -66,6 +70,7 @@ def full_gradient(
     loss: LossName,
     width: float,
     penalty: float,
+    shrinkage: float,
 ) -> RoundSums:
     rule = GradientRule(rank=1, loss=loss, width=width)
     total = [0.0, 0.0, 0.0]
@@ -78,6 +83,6 @@ def full_gradient(
             terms = value(rule, target, e), float(e) * float(e), abs(float(e))
             sums = [a + b for a, b in zip(sums, terms, strict=True)]
             gradient[row] += -slope(rule, target, e) * x
-        gradient[row] += np.float32(penalty) * np.float32(end - begin) * w
+        gradient[row] += (np.float32(penalty) * np.float32(end - begin) + np.float32(shrinkage)) * w
         total = [a + b for a, b in zip(total, sums, strict=True)]
     return RoundSums(*total)

@@ -20,14 +20,16 @@ def variance_reduced_pass(
     memory: NDArray[np.float32],
     method: Reduction,
     penalty: float,
+    shrinkage: float,
     step: float,
     inner: int,
     still: int,
     seed: int,
 ) -> None:
-    """Moves every row `inner` times through its entries to the minimum of Σ_k ½(r_k − w·x_k)² + ½ λ n ‖w‖².
+    """Moves every row `inner` times through its entries to the minimum of Σ_k ½(r_k − w·x_k)² + ½ (λ n + κ) ‖w‖².
 
-    The step is step/L with L = max ‖x_k‖² + λ. `memory` holds a number an entry: the residual when it was last met.
+    λ is `penalty`, κ `shrinkage`. The step is step/L with L = max ‖x_k‖² + λ + κ/n. `memory` holds a number an entry:
+    the residual when it was last met.
     Column `still` of the moving rows stays 1; −1 for none.
     """
     _native.variance_reduced_pass(
@@ -37,6 +39,7 @@ def variance_reduced_pass(
         memory,
         method,
         penalty,
+        shrinkage,
         step,
         inner,
         still,
@@ -54,8 +57,11 @@ def full_gradient(
     loss: LossName,
     width: float,
     penalty: float,
+    shrinkage: float,
 ) -> RoundSums:
-    """Writes the gradient of Σ_k ℓ(r_k − w·x_k) + ½ λ n ‖w‖² of every row w; returns the sums of the losses."""
+    """Writes the gradient of Σ_k ℓ(r_k − w·x_k) + ½ (λ n + κ) ‖w‖² of every row w; returns the sums of the losses."""
     return RoundSums(
-        *_native.full_gradient(*rows, moving, fixed, gradient, loss, width, penalty, get_threads(), instruction_set())
+        *_native.full_gradient(
+            *rows, moving, fixed, gradient, loss, width, penalty, shrinkage, get_threads(), instruction_set()
+        )
     )

@@ -137,6 +137,9 @@ class FactorModel(Model):
         seen_indptr: NDArray[np.int64],
         seen_items: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        if self.biased_ and self.offset_:  # as part of the bias, so that equal scores are ranked as equal
+            rows[:, self.rank_] += np.float32(self.offset_)
+            return top_n(rows, self._items.array, self._width, n, seen_indptr, seen_items, allowed)
         items, scores = top_n(rows, self._items.array, self._width, n, seen_indptr, seen_items, allowed)
         return items, scores + np.float32(self.offset_) if self.offset_ else scores
 

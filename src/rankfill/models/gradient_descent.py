@@ -1,9 +1,10 @@
 """Factors and biases by gradient descent: both sides at once, down the gradient of the whole objective.
 
-    min F = Σ_Ω [ s² ℓ((r_ui − r̂_ui)/s) + ½ λ ( s ‖p_u‖² + s ‖q_i‖² + b_u² + b_i² ) ],   r̂_ui = μ + b_u + b_i + p_u·q_i
+    min F = Σ_Ω s² ℓ((r_ui − r̂_ui)/s) + ½ Σ_u (λ n_u + κ)(s ‖p_u‖² + b_u²) + ½ Σ_i (λ n_i + κ)(s ‖q_i‖² + b_i²)
+    r̂_ui = μ + b_u + b_i + p_u·q_i
 
-as in `sgd.py`; ℓ is a loss with a slope everywhere: squared, huber or logistic. A row with n ratings is held by n λ,
-and its curvature grows with n, so every row steps by η/n along its own gradient: descent in the metric D = diag(n).
+as in `sgd.py`; ℓ is a loss with a slope everywhere: squared, huber or logistic. The curvature of a row grows with its
+number of ratings n, so every row steps by η/n along its own gradient: descent in the metric D = diag(n).
 From a point y a pass makes x⁺ = max(y − η D⁻¹ ∇F(y), 0 where `nonnegative` says so), with the first η of
 2η₋, η₋, η₋/2, … (η₋ of the pass before) that meets Armijo's condition
 
@@ -52,7 +53,8 @@ class GradientDescent(ScaledFactorModel):
 
     >>> from rankfill import GradientDescent, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> GradientDescent(rank=2).fit(ratings).predict(0, [2]) < 2.5  # nobody likes the last one
+    >>> model = GradientDescent(rank=2, penalty=0.01, shrinkage=0.0).fit(ratings)
+    >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
     array([ True])
     """
 
@@ -61,19 +63,21 @@ class GradientDescent(ScaledFactorModel):
         *,
         rank: int = 30,
         loss: SmoothLoss = "squared",
-        penalty: float = 0.05,
+        penalty: float = 0.07,
+        shrinkage: float = 3.0,
         momentum: Momentum = "nesterov",
         nonnegative: Nonnegative = "none",
         biases: bool = True,
         epsilon: float = 0.5,
         passes: int = 100,
-        tol: float | None = 1e-4,
+        tol: float | None = 1e-6,
         seed: int = 0,
         clip: bool = True,
     ) -> None:
         self.rank = rank
         self.loss = loss
         self.penalty = penalty
+        self.shrinkage = shrinkage
         self.momentum: Momentum = momentum
         self.nonnegative: Nonnegative = nonnegative
         self.biases = biases
@@ -138,6 +142,8 @@ class _Problem:
         self.sides = [self._side(rows) for rows in (ratings.by_user, ratings.by_item)]
         if fixed_items:
             self.sides = self.sides[:1]
+        n = [rows.counts() for rows in self.sides]
+        self.held = [np.where(each > 0, model.penalty * each + model.shrinkage, 0.0) for each in n]
         self.counts = [np.maximum(rows.counts(), 1)[:, None].astype(np.float32) for rows in self.sides]
 
     def _side(self, rows: Rows) -> Rows:
@@ -147,7 +153,9 @@ class _Problem:
         """Of one side; the ones beside the biases do not move, so theirs is 0."""
         model, gradient = self.model, np.empty_like(rows[side])
         width = model.epsilon / model._scale
-        sums = full_gradient(self.sides[side], rows[side], rows[1 - side], gradient, model.loss, width, model.penalty)
+        sums = full_gradient(
+            self.sides[side], rows[side], rows[1 - side], gradient, model.loss, width, model.penalty, model.shrinkage
+        )
         if model.biases:
             gradient[:, model.rank + 1 - side] = 0
         return gradient, sums
@@ -159,8 +167,8 @@ class _Problem:
         for side in range(len(self.sides)):
             each = np.square(rows[side], dtype=np.float64).sum(axis=1)
             ones = float(self.model.biases)
-            squares += float(np.diff(self.sides[side].indptr) @ (each - ones))
-        return Point(rows, sums.loss + 0.5 * self.model.penalty * squares, sums)
+            squares += float(self.held[side] @ (each - ones))
+        return Point(rows, sums.loss + 0.5 * squares, sums)
 
     def descend(self, start: Point, eta: float) -> tuple[Point, float]:
         """One step that meets Armijo's condition, and its η; the start itself where rounding leaves nothing to gain."""

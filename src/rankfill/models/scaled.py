@@ -21,8 +21,9 @@ from rankfill.objectives.losses import LossName
 Nonnegative = Literal["both", "items", "users", "none"]
 RowPair = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-START = 0.3
-"""The start of factors beside biases: uniform, this wide, over √rank."""
+START, START_ALONE = 0.3, 0.1
+"""The width of the uniform start of factors: beside biases over √rank; alone as a share of what would give the mean
+rating at once. Small starts end better: the factors come in one after the other."""
 
 
 class ScaledFactorModel(FactorModel):
@@ -31,6 +32,7 @@ class ScaledFactorModel(FactorModel):
     rank: int
     seed: int
     penalty: float
+    shrinkage: float
     loss: LossName = "squared"
     nonnegative: Nonnegative = "none"
     biases: bool = True
@@ -45,6 +47,7 @@ class ScaledFactorModel(FactorModel):
         check_word("loss", self.loss, LossName)
         check_word("nonnegative", self.nonnegative, Nonnegative)
         check_positive("penalty", self.penalty, or_zero=True)
+        check_positive("shrinkage", self.shrinkage, or_zero=True)
         if self.nonnegative == "both":
             check_no_negative(ratings, 'nonnegative="both"', 'use ratings.shifted(), or nonnegative="items"')
         if self.loss == "logistic" and not np.isin(ratings.values, (-1, 1)).all():
@@ -83,7 +86,7 @@ class ScaledFactorModel(FactorModel):
         return self._start(first, last, 1)
 
     def _start(self, first: int, last: int, side: int) -> NDArray[np.float32]:
-        """With biases small and on both sides of zero; without, so that the mean prediction is the mean rating."""
+        """With biases on both sides of zero; without, on the side that the mean rating is on."""
         rows = padded(last - first, self.rank + 2 * self.biases)
         factors = random_rows(first, last, self.rank, order_seed(self.seed, side))
         nonnegative = self._is_nonnegative(side)
@@ -92,7 +95,7 @@ class ScaledFactorModel(FactorModel):
             rows[:, self.rank + 1 - side] = 1
         else:
             sign = -1 if self._level < 0 and side == (0 if self._is_nonnegative(1) else 1) else 1
-            factors *= sign * 2 * math.sqrt(abs(self._level) / self.rank)
+            factors *= sign * START_ALONE * 2 * math.sqrt(abs(self._level) / self.rank)
         rows[:, : self.rank] = np.maximum(factors, 0) if nonnegative else factors
         return rows
 
@@ -115,13 +118,14 @@ class ScaledFactorModel(FactorModel):
         return scaled
 
     def _penalties(self) -> float:
-        """½ λ Σ_Ω (s ‖p_u‖² + s ‖q_i‖² + b_u² + b_i²), in the units of the ratings."""
-        squares = 0.0
+        """½ Σ over rows of (λ n + κ) (s ‖factors‖² + bias²), in the units of the ratings; unrated rows aside."""
+        total = 0.0
         for side, (rows, counts) in enumerate(((self._users, self._user_counts), (self._items, self._item_counts))):
+            held = np.where(counts.array > 0, self.penalty * counts.array + self.shrinkage, 0.0)
             factors, biases = rows.array[:, : self.rank_], rows.array[:, self.rank_ + side]
-            squares += self._scale * float(counts.array @ np.square(factors, dtype=np.float64).sum(axis=1))
-            squares += float(counts.array @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
-        return 0.5 * self.penalty * squares
+            total += self._scale * float(held @ np.square(factors, dtype=np.float64).sum(axis=1))
+            total += float(held @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
+        return 0.5 * total
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()

@@ -1,12 +1,14 @@
 """Factors and biases by stochastic gradient descent, one rating at a time.
 
-    min Σ_Ω [ s² ℓ((r_ui − r̂_ui)/s) + ½ λ ( s ‖p_u‖² + s ‖q_i‖² + b_u² + b_i² ) ],   r̂_ui = μ + b_u + b_i + p_u·q_i
+    min Σ_Ω s² ℓ((r_ui − r̂_ui)/s) + ½ Σ_u (λ n_u + κ)(s ‖p_u‖² + b_u²) + ½ Σ_i (λ n_i + κ)(s ‖q_i‖² + b_i²)
+    r̂_ui = μ + b_u + b_i + p_u·q_i
 
-ℓ is a loss of `objectives/losses.py`, λ = `penalty`. The sum of the penalty is over ratings too: a row that has n
-ratings is held by n λ. s is the power of 4 nearest to the standard deviation of the ratings (1 for stars from 1 to 5;
-1 for the logistic loss): rates and penalties mean the same for ratings of any size. With `biases=False`, r̂ = p_u·q_i.
+ℓ is a loss of `objectives/losses.py`; a row with n ratings is held by λ = `penalty` for each and κ = `shrinkage` once.
+s is the power of 4 nearest to the standard deviation of the ratings (1 for stars from 1 to 5, 1 for the logistic loss):
+rates and penalties mean the same for ratings of any size. With `biases=False`, r̂ = p_u·q_i; for logistic loss, μ = 0.
 
-A round looks at one rating and moves p_u, q_i, b_u, b_i down the gradient of its term, by a step η (`step`):
+A round looks at one rating and moves p_u, q_i, b_u, b_i down the gradient of its term, in which a row is held by
+λ + κ/n, by a step η (`step`):
 
     constant      rate                          inverse   rate / (1 + rate λ t), which tends to 1/(λ t)
     sqrt          rate / √(1 + t/n)             power     rate · (1 + t/n)^−power
@@ -60,7 +62,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
 
     >>> from rankfill import SGD, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> model = SGD(rank=2, passes=100, tol=None).fit(ratings)
+    >>> model = SGD(rank=2, shrinkage=0.0, passes=100, tol=None).fit(ratings)
     >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
     array([ True])
     """
@@ -79,12 +81,13 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         step: StepName = "adagrad",
         rate: float = 0.1,
         power: float = 0.5,
-        penalty: float = 0.05,
+        penalty: float = 0.04,
+        shrinkage: float = 3.0,
         averaging: bool = False,
         nonnegative: Nonnegative = "none",
         biases: bool = True,
         epsilon: float = 0.5,
-        passes: int = 20,
+        passes: int = 30,
         tol: float | None = 0.0,
         seed: int = 0,
         clip: bool = True,
@@ -95,6 +98,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         self.rate = rate
         self.power = power
         self.penalty = penalty
+        self.shrinkage = shrinkage
         self.averaging = averaging
         self.nonnegative: Nonnegative = nonnegative
         self.biases = biases
@@ -120,8 +124,12 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         rule = replace(self._rule(), step="adagrad")
         still = np.full(len(rated), np.inf, np.float32)  # a row with an infinite sum of gradients takes no step
         memory, targets = np.ones(known.n_users, np.float32), self._targets(known.values)
+        held = self._held(known.by_user.counts())[known.user_indices]
+        none = np.zeros(len(known), np.float32)
         for _ in range(self.passes):
-            gradient_online(known.user_indices, items.astype(np.int32), targets, 0, rows, fixed, memory, still, rule)
+            gradient_online(
+                known.user_indices, items.astype(np.int32), targets, 0, rows, fixed, memory, still, held, none, rule
+            )
         return self._units(rows, 0, self._scale)[:, : self._width]
 
     def _check(self, ratings: Ratings) -> None:
@@ -156,7 +164,8 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         rng = np.random.default_rng(order_seed(self.seed, epoch))
         strata = rng.permutation(grid.groups).astype(np.int32)
         memory = self._user_memory.array, self._item_memory.array
-        sums = gradient_pass(grid, strata, *moving, *memory, self._rule(), self._rounds)
+        held = self._held(self._user_counts.array), self._held(self._item_counts.array)
+        sums = gradient_pass(grid, strata, *moving, *memory, *held, self._rule(), self._rounds)
         self._rounds += len(grid.values)
         if not np.isfinite(sums.squared):
             raise ValueError(f"rate={self.rate} is too large for these ratings: the factors grew without end; lower it")
@@ -171,6 +180,10 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
             if self.averaging and epoch > 1:
                 shown = own.array + (shown - own.array) / np.float32(epoch)
             own.array[:] = shown
+
+    def _held(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The penalty in each round of a row with so many ratings: λ + κ/n."""
+        return (self.penalty + self.shrinkage / np.maximum(counts, 1)).astype(np.float32)
 
     def _train_error(self, sums: RoundSums, n: int) -> float:
         total = sums.absolute / n if self.measure == "mae" else float(np.sqrt(sums.squared / n))
@@ -209,6 +222,10 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
             self._units(self._items.array[item_rows], 1, 1 / self._scale),
         )
         memory = self._user_memory.array[user_rows], self._item_memory.array[item_rows]
+        held = (
+            self._held(self._user_counts.array[users] - _still_to_come(users)),
+            self._held(self._item_counts.array[items] - _still_to_come(items)),
+        )
         gradient_online(
             user_places.astype(np.int32),
             item_places.astype(np.int32),
@@ -216,6 +233,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
             self._rounds,
             *moving,
             *memory,
+            *held,
             self._rule(),
         )
         self._users.array[user_rows] = self._units(moving[0], 0, self._scale)
@@ -243,3 +261,14 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         super()._set_state(tensors, about)
         self._user_memory, self._item_memory = Growing(tensors["user_memory"]), Growing(tensors["item_memory"])
         self._period, self._rounds, self._total = about["period"], about["rounds"], about["total"]
+
+
+def _still_to_come(rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many entries after each are of the same row."""
+    order = np.argsort(rows[::-1], kind="stable")
+    grouped = rows[::-1][order]
+    starts = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1]))
+    rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    after = np.empty(len(rows), dtype=np.int64)
+    after[order] = rank
+    return after[::-1]

@@ -1,18 +1,22 @@
 """Alternating least squares by variance-reduced stochastic gradients: SAG, SAGA and SVRG.
 
-    min Σ_Ω [ ½ (r_ui − r̂_ui)² + ½ λ ( s ‖p_u‖² + s ‖q_i‖² + b_u² + b_i² ) ],   r̂_ui = μ + b_u + b_i + p_u·q_i
+    min ½ Σ_Ω (r_ui − r̂_ui)² + ½ Σ_u (λ n_u + κ)(s ‖p_u‖² + b_u²) + ½ Σ_i (λ n_i + κ)(s ‖q_i‖² + b_i²)
+    r̂_ui = μ + b_u + b_i + p_u·q_i
 
-(s as in `scaled.py`; 1 for stars from 1 to 5). With the items fixed, the row w of a user with n ratings is a ridge
-problem that is a finite sum, Σ_k f_k with f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖²: the penalty counts once a rating, so
-a row is held by n λ. A round takes one rating k and steps by η along an estimate of the mean gradient,
+(λ = `penalty`, κ = `shrinkage`, s as in `scaled.py`: 1 for stars from 1 to 5). With the items fixed, the row w of a
+user with n ratings is a ridge problem that is a finite sum, Σ_k f_k with
+
+    f_k(w) = ½ (r_k − w·x_k)² + ½ λ' ‖w‖²,   λ' = λ + κ/n.
+
+A round takes one rating k and steps by η along an estimate of the mean gradient,
 
     sag    w ← w − η (1/n) Σ_j g_j                  after replacing g_k by ∇f_k(w)   (Le Roux, Schmidt, Bach 2012)
     saga   w ← w − η (∇f_k(w) − g_k + (1/n) Σ_j g_j),   then g_k ← ∇f_k(w)           (Defazio et al. 2014)
     svrg   w ← w − η (∇f_k(w) − ∇f_k(v) + (1/n) Σ_j ∇f_j(v)),   v the row before     (Johnson, Zhang 2013)
 
-g_k is the gradient remembered of rating k. Since ∇f_k = −e_k x_k + λ w, one number a rating is all the memory: the
-residual e_k; the part λ w is never estimated. η is fixed: 1/(3L) for saga, 1/(4L) for svrg, 1/(8L) for sag, with
-L = max ‖x_k‖² + λ over the row. A pass takes every user `inner` times through the ratings, then every item. The
+g_k is the gradient remembered of rating k. Since ∇f_k = −e_k x_k + λ' w, one number a rating is all the memory: the
+residual e_k; the part λ' w is never estimated. η is fixed: 1/(3L) for saga, 1/(4L) for svrg, 1/(8L) for sag, with
+L = max ‖x_k‖² + λ' over the row. A pass takes every user `inner` times through the ratings, then every item. The
 objective in `history_` is exact, after the pass.
 """
 
@@ -44,7 +48,8 @@ class VarianceReduced(ScaledFactorModel):
 
     >>> from rankfill import Ratings, VarianceReduced
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> VarianceReduced(rank=2, passes=50).fit(ratings).predict(0, [2]) < 2.5  # nobody likes the last one
+    >>> model = VarianceReduced(rank=2, penalty=0.01, shrinkage=0.0, passes=50).fit(ratings)
+    >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
     array([ True])
     """
 
@@ -53,7 +58,8 @@ class VarianceReduced(ScaledFactorModel):
         *,
         method: Reduction = "saga",
         rank: int = 30,
-        penalty: float = 0.05,
+        penalty: float = 0.07,
+        shrinkage: float = 3.0,
         inner: int = 2,
         biases: bool = True,
         passes: int = 20,
@@ -64,6 +70,7 @@ class VarianceReduced(ScaledFactorModel):
         self.method: Reduction = method
         self.rank = rank
         self.penalty = penalty
+        self.shrinkage = shrinkage
         self.inner = inner
         self.biases = biases
         self.passes = passes
@@ -117,7 +124,8 @@ class VarianceReduced(ScaledFactorModel):
     ) -> None:
         still = self.rank + 1 - side if self.biases else -1
         step = STEPS[self.method]
-        variance_reduced_pass(rows, moving, fixed, memory, self.method, self.penalty, step, inner, still, seed)
+        held = self.penalty, self.shrinkage
+        variance_reduced_pass(rows, moving, fixed, memory, self.method, *held, step, inner, still, seed)
 
     def _squared_errors(self, ratings: Ratings) -> float:
         predicted = self._score(ratings.user_indices, ratings.item_indices)
