@@ -21,10 +21,10 @@ SOLVERS: dict[str, rf.Model] = {
     "Bias": rf.Bias(),
     "SGD, defaults": rf.SGD(),
     "SGD, rank 62": rf.SGD(rank=62, passes=20),
-    "SGD, in a hurry": rf.SGD(rank=30, shrinkage=0.0, rate=0.12, passes=14),
-    "SGD, non-negative": rf.SGD(rank=62, nonnegative="both", biases=False, shrinkage=0.0, passes=30),
+    "SGD, in a hurry": rf.SGD(rank=30, shrinkage=0.0, rate=0.12, passes=13),
+    "SGD, non-negative": rf.SGD(rank=62, penalty=0.05, nonnegative="both", biases=False, shrinkage=0.0, passes=30),
     "SGD, non-negative, absolute": rf.SGD(
-        rank=62, loss="absolute", nonnegative="both", biases=False, shrinkage=0.0, passes=30
+        rank=62, loss="absolute", nonnegative="both", biases=False, shrinkage=0.0, passes=25
     ),
     "VarianceReduced, saga": rf.VarianceReduced(),
     "VarianceReduced, svrg": rf.VarianceReduced(method="svrg"),
