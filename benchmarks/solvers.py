@@ -6,7 +6,7 @@
 `fit`, all of it, by the clock and of all cores (which says more on a busy machine).
 
 How the settings were chosen: those of the named SGD rows on a fifth of the training ratings. The defaults of SGD,
-VarianceReduced and GradientDescent (penalty, shrinkage, passes) were chosen by looking at test errors of seven data sets,
+VarianceReduced and GradientDescent (penalty, shrinkage, passes) were chosen by looking at test errors of seven sets,
 this split of MovieLens 1M among them, so their rows here flatter them. LIBMF, where it can be imported, runs with one
 fixed setting that was not tuned.
 """
