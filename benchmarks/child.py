@@ -46,7 +46,7 @@ def in_child(
         return {"failed": f"took longer than {limit:g} s"}
     if done.returncode != 0:
         words = done.stderr.strip().splitlines()
-        return {"failed": words[-1] if words else f"ended with code {done.returncode}"}
+        return {"failed": words[-1] if words and done.returncode > 0 else f"ended with code {done.returncode}"}
     result: Result = json.loads(done.stdout)
     return result
 

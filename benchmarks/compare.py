@@ -2,7 +2,7 @@
 
     python -m benchmarks.compare ml-1m                      # everything that is installed
     python -m benchmarks.compare ml-100k --repetitions 1    # a quick trial
-    python -m benchmarks.compare like-ml-10m --only rankfill_passive_aggressive libmf --no-tune
+    python -m benchmarks.compare like-ml-10m --only rankfill_sgd libmf --no-tune
 
 Writes table.txt, results.json and error_against_time.png. Every measurement has a fresh process; repetitions are
 interleaved (A B C A B C …). Systems are tuned on the same share of the training ratings, see `benchmarks.tuning`.
@@ -85,16 +85,16 @@ def planned(rival: str, session: Session) -> list[Measurement]:
 
 def chosen(rival: str, task: Task, ladder: tuple[int, ...], session: Session) -> Choice:
     """From the file of tuned settings, by tuning, or the documented settings, as the options say."""
-    options = session.arguments
+    options, key = session.arguments, RIVALS[rival].tuned_as or rival
     kept = Tuned(options.tuned, session.about, session.plan.rank, options.measure)
-    known = None if options.tune else kept.get(rival, ladder)
+    known = None if options.tune else kept.get(key, ladder)
     if known is not None:
         return known
     if options.tune is False:
         return Choice.documented(ladder)
     session.console.print(f"  tuning {RIVALS[rival].name}")
     choice = tuning.choose(rival, session.folder, session.plan, ladder, task, options.measure, session.run)
-    kept.put(rival, choice)
+    kept.put(key, choice)
     return choice
 
 
@@ -127,7 +127,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     add("dataset", choices=list(datasets.SOURCES), help="real sets are found through RANKFILL_DATA")
     add("--scale-down", type=float, default=None, help="so many times fewer ratings, for synthetic sets")
     add("--only", nargs="+", choices=list(RIVALS), metavar="SYSTEM", help=f"some of: {', '.join(RIVALS)}")
-    add("--rank", type=int, default=32)
+    add("--rank", type=int, default=30)
     add("--threads", type=int, default=os.cpu_count(), help="for every system (default: all cores)")
     add("--passes", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32], help="the points of a curve")
     add("--curve", action=argparse.BooleanOptionalAction, default=True, help="measure all passes, or just the best")

@@ -28,6 +28,9 @@ try myfm
 
 # Without these flags LIBMF neither vectorises nor uses OpenMP; a wheel in the cache may have been built without them.
 if grep -qw avx /proc/cpuinfo 2>/dev/null; then vectors=-DUSEAVX; else vectors=-DUSESSE; fi
-CFLAGS="-O3 -march=native $vectors -DUSEOMP -fopenmp" try --no-cache-dir --no-binary libmf --force-reinstall --no-deps libmf
+# Older setuptools read CFLAGS for C++ too, newer ones CXXFLAGS.
+export CFLAGS="-O3 -march=native $vectors -DUSEOMP -fopenmp"
+export CXXFLAGS="$CFLAGS" LDFLAGS="-fopenmp"
+try --no-cache-dir --no-binary libmf --force-reinstall --no-deps libmf
 
 cd "$root" && "$venv/bin/python" -m benchmarks.rivals

@@ -17,7 +17,7 @@ from benchmarks import datasets
 from benchmarks.memory import PeakMemory
 from benchmarks.rivals import RIVALS
 from benchmarks.rivals.base import Interactions, Plan, Rival
-from benchmarks.rivals.rankfill_passive_aggressive import as_ratings
+from benchmarks.rivals.rankfill_models import as_ratings
 from rankfill.kernels import Rule, _native, instruction_set, padded, padded_copy
 
 Figures = dict[str, Any]
@@ -124,7 +124,7 @@ def against_river(folder: str, rank: int, threads: int, repetitions: int, batch:
     """Events a second: `partial_fit` of ids in batches, river's loop. Making the batches is on the clock."""
     rival = _first_available("river")
     events = datasets.read(Path(folder), "train").head(EVENTS)
-    own = RIVALS["rankfill_online"](batch=batch)
+    own = RIVALS["rankfill_passive_aggressive_online"](batch=batch)
     plan = Plan(rank, threads, 1, 0)
     few: Interactions = events.head(1000)
     own.stream(few, plan)

@@ -96,17 +96,23 @@ def tune(
     measure: str,
 ) -> Numbers:
     """The error on the validation ratings of every candidate (rows) after every number of passes (columns)."""
-    data = Path(folder)
-    tuning, validation = datasets.read(data, "tuning"), datasets.read(data, "validation")
+    tuning, validation = (datasets.read(Path(folder), part) for part in ("tuning", "validation"))
     errors = []
+    trouble: Exception | None = None
     for candidate in candidates:
         system, row = RIVALS[rival](**candidate), []
         prepared = system.prepare(tuning, Plan(**plan)) if task == "fit" else tuning.in_memory()
         for passes in ladder:
             wanted = Plan(**{**plan, "passes": passes})
-            fitted = system.fit(prepared, wanted) if task == "fit" else system.stream(prepared, wanted)
-            row.append(_errors(system, fitted, tuning, validation)[measure])
-        errors.append([error if math.isfinite(error) else math.inf for error in row])
+            try:
+                fitted = system.fit(prepared, wanted) if task == "fit" else system.stream(prepared, wanted)
+                row.append(_errors(system, fitted, tuning, validation)[measure])
+            except Exception as error:  # some settings are beyond some systems; others may do
+                trouble = error
+                row.append(math.inf)
+        errors.append(row)
+    if trouble is not None and not np.isfinite(errors).any():
+        raise trouble
     return {"errors": errors}
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.results import Comparison, Measurement
 
 INK, MUTED, FAINT = "#22252b", "#6f7681", "#e9ebee"
-OWN = ("#c8401f", "#e0916f")
+OWN = ("#c8401f", "#e0916f", "#b5305a", "#d08a1e", "#8f2d1f", "#d46a8c", "#a0622d", "#e06a3c")
+LONG, NEW_LINE = 20, "\n"  # a longer name has its error below it
 OTHERS = ("#1f5f9e", "#3b8a5a", "#8a5a9e", "#a3832b", "#4a8f9c", "#7a6a5f", "#5b6b95")
 
 
@@ -92,7 +93,8 @@ def _dress(axes: Axes, found: Comparison, curves: list[Curve]) -> None:
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
         spine.set_color(MUTED)
-    axes.set_xlabel("time to fit", fontsize=9.5, color=MUTED)
+    bars = f"; bars from the fastest to the slowest of {found.repetitions} repetitions" if found.repetitions > 1 else ""
+    axes.set_xlabel(f"time to fit, median{bars}", fontsize=9.5, color=MUTED)
     measure = {"rmse": "RMSE", "mae": "MAE", "nmae": "nmae, %"}[found.measure]
     threads = f"{plan.threads} thread{'s' * (plan.threads > 1)}"
     axes.set_title(
@@ -126,7 +128,7 @@ def _in_units(seconds: float) -> str:
 def _label(axes: Axes, curves: list[Curve], canvas: FigureCanvasAgg) -> None:
     """Names beside the curves, each where it covers the least of other names and of all curves."""
     ink = np.concatenate([_along(axes, curve) for curve in curves])
-    frame = axes.get_window_extent()
+    frame, right = axes.get_window_extent(), axes.figure.bbox.x1 - 8
     taken: list[Bbox] = []
     for curve in sorted(curves, key=lambda each: -each.own):
         best = int(np.argmin(curve.errors))
@@ -135,7 +137,7 @@ def _label(axes: Axes, curves: list[Curve], canvas: FigureCanvasAgg) -> None:
             for shift, horizontal, vertical in _SIDES:
                 text = _text(axes, curve, best, point, shift, horizontal, vertical)
                 box = text.get_window_extent(canvas.get_renderer()).padded(2)
-                inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 + 60 and frame.y0 <= box.y0 and box.y1 <= frame.y1
+                inside = frame.x0 <= box.x0 and box.x1 <= right and frame.y0 <= box.y0 and box.y1 <= frame.y1
                 clash = 50 * sum(box.overlaps(other) for other in taken) + box.count_contains(ink)
                 options.append((clash + (0 if inside else 1000) + 0.5 * place, len(options), text, box))
         _, chosen, text, box = min(options, key=lambda option: option[:2])
@@ -160,7 +162,7 @@ _SIDES = (
 def _text(
     axes: Axes, curve: Curve, best: int, point: int, shift: tuple[int, int], horizontal: str, vertical: str
 ) -> Any:
-    words = f"{curve.name} {curve.errors[best]:.4g}"
+    words = f"{curve.name}{NEW_LINE if len(curve.name) > LONG else ' '}{curve.errors[best]:.4f}"
     return axes.annotate(
         words,
         (curve.seconds[point, 1], curve.errors[point]),
@@ -178,7 +180,7 @@ def _text(
 
 def _along(axes: Axes, curve: Curve) -> NDArray[np.float64]:
     """Points on the curve, in pixels, close enough to stand for the ink."""
-    corners = axes.transData.transform(np.column_stack([curve.seconds[:, 1], curve.errors]))
+    low, corners, high = (axes.transData.transform(np.column_stack([part, curve.errors])) for part in curve.seconds.T)
     steps = np.linspace(0, 1, 60)[:, None]
-    between = [a + steps * (b - a) for a, b in pairwise(corners)]
-    return np.concatenate([corners, *between])
+    strokes = [*pairwise(corners), *zip(low, high, strict=True)]
+    return np.concatenate([corners, *(start + steps * (end - start) for start, end in strokes)])

@@ -45,9 +45,9 @@ COLUMNS: dict[Task, list[tuple[str, str, float, int]]] = {
     "top_n": [("users/s", "users_per_second", 1, 3)],
 }
 RATIOS: dict[Task, tuple[str, str]] = {
-    "fit": ("time ÷ rankfill's", "fit_seconds"),
-    "stream": ("events/s ÷ rankfill's", "events_per_second"),
-    "top_n": ("users/s ÷ rankfill's", "users_per_second"),
+    "fit": ("time ÷ PassiveAggressive's", "fit_seconds"),
+    "stream": ("events/s ÷ PassiveAggressive's", "events_per_second"),
+    "top_n": ("users/s ÷ PassiveAggressive's", "users_per_second"),
 }
 _PACKAGES = ("rankfill", "numpy", "scipy", "libmf", "cmfrec", "scikit-surprise", "implicit", "pyspark", "river", "myfm")
 
@@ -104,7 +104,10 @@ def _settings(found: Comparison) -> Table:
         table.add_column(name)
     for row in (*found.rows("fit"), *found.rows("stream")):
         words = ", ".join(f"{name}={value}" for name, value in row.settings.items())
-        table.add_row(row.name, "on validation" if row.tuned else "documented", words, RIVALS[row.rival].note)
+        remarks = [note for note in (RIVALS[row.rival].note,) if note]
+        if row.tuned:
+            remarks += [f"{name} at the edge of its grid" for name in RIVALS[row.rival](**row.settings).at_edges()]
+        table.add_row(row.name, "on validation" if row.tuned else "documented", words, "; ".join(remarks))
     return table
 
 

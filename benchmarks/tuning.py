@@ -74,7 +74,7 @@ class Tuned:
 def choose(rival: str, folder: Path, plan: Plan, ladder: tuple[int, ...], task: str, measure: str, run: Run) -> Choice:
     """Tries the grid in one child."""
     system = RIVALS[rival]()
-    candidates = [{**system.settings, **candidate} for candidate in system.candidates()]
+    candidates = system.candidates()
     arguments = {
         "rival": rival,
         "folder": str(folder),

@@ -1,13 +1,11 @@
-"""The systems compared, one a file. A new file that defines `ENTRY` and is named here takes part."""
+"""The systems compared. rankfill's own come from its list of models, every other has a file that defines `ENTRY`."""
 
 import importlib
 
-from benchmarks.rivals.base import Rival
+from benchmarks.rivals import rankfill_models, rankfill_online
+from benchmarks.rivals.base import Rival, Task
 
 _FILES = (
-    "rankfill_passive_aggressive",
-    "rankfill_online",
-    "rankfill_bias",
     "libmf",
     "libmf_binary",
     "cmfrec",
@@ -19,8 +17,16 @@ _FILES = (
     "scikit_learn",
 )
 
-RIVALS: dict[str, type[Rival]] = {name: importlib.import_module(f"benchmarks.rivals.{name}").ENTRY for name in _FILES}
+RIVALS: dict[str, type[Rival]] = {
+    **rankfill_models.ENTRIES,
+    **rankfill_online.ENTRIES,
+    **{name: importlib.import_module(f"benchmarks.rivals.{name}").ENTRY for name in _FILES},
+}
 """By the name of the file; rankfill's own come first."""
 
-REFERENCE = {"fit": "rankfill_passive_aggressive", "stream": "rankfill_online", "top_n": "rankfill_passive_aggressive"}
+REFERENCE: dict[Task, str] = {
+    "fit": "rankfill_passive_aggressive",
+    "stream": "rankfill_passive_aggressive_online",
+    "top_n": "rankfill_passive_aggressive",
+}
 """What the ratios are taken to, for each task."""

@@ -55,18 +55,21 @@ class Rival(ABC):
     """One system. `tasks` says which of `fit`, `stream` and `top_n` it implements.
 
     `prepare` (timed apart) makes what a user of the system holds before fitting: a matrix, a frame; `fit` is the
-    clock's. `defaults` are the documented settings, `grid` the values tried on the validation ratings.
+    clock's. `defaults` are the documented settings, `grids` the values tried on the validation ratings, sixteen
+    combinations at most.
     """
 
     name: ClassVar[str]
     tasks: ClassVar[tuple[Task, ...]] = ("fit",)
     package: ClassVar[str] = ""
     defaults: ClassVar[Settings] = Settings()
-    grid: ClassVar[Grid] = Grid()
+    grids: ClassVar[tuple[Grid, ...]] = ()
     note: ClassVar[str] = ""
     most_users: ClassVar[int] = 1_000_000
     """How many users `top_n` is timed on at most: fewer where users are served one at a time."""
 
+    tuned_as: ClassVar[str] = ""
+    """The file of the same system in another guise, whose tuned settings hold here too."""
     in_other_process: ClassVar[bool] = False
     """Whether `fit` is over before its memory could be looked at."""
 
@@ -80,8 +83,24 @@ class Rival(ABC):
         return None
 
     def candidates(self) -> list[Settings]:
-        """The settings to choose from: every combination of the grid."""
-        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+        """The settings to choose from: every combination of each grid; the documented ones where there is none."""
+        found = [
+            {**self.defaults, **dict(zip(grid, values, strict=True))}
+            for grid in self.grids
+            for values in product(*grid.values())
+        ]
+        return found or [dict(self.defaults)]
+
+    def at_edges(self) -> list[str]:
+        """Settings at the end of their grid, where a wider one might do better; zero is no end."""
+        words = {name: value for name, value in self.settings.items() if not isinstance(value, float)}
+        alike = [each for each in self.candidates() if words.items() <= each.items()]
+        values = {name: {each[name] for each in alike} for name in self.settings if name not in words}
+        return [
+            name
+            for name, tried in values.items()
+            if len(tried) > 1 and self.settings[name] in {min(tried), max(tried)} - {0.0}
+        ]
 
     def ladder(self, passes: tuple[int, ...]) -> tuple[int, ...]:
         """The numbers of passes to measure; a system for which a pass means less asks for more."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rivals.base import Interactions, Plan, Rival, Settings
+from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 
 class Cmfrec(Rival):
@@ -13,14 +13,13 @@ class Cmfrec(Rival):
     tasks = ("fit", "top_n")
     package = "cmfrec"
     defaults = Settings(lambda_=0.05, scale_lam=True, use_cg=True)
+    # Its manual names 0.05, scaled by counts, or 35, plain, for MovieLens 10M, and says that without CG it fits better.
+    grids = (
+        Grid(lambda_=(0.03, 0.05, 0.08, 0.12), scale_lam=(True,), use_cg=(True, False)),
+        Grid(lambda_=(5.0, 10.0, 20.0, 35.0), scale_lam=(False,), use_cg=(True, False)),
+    )
     note = "ALS with biases"
     most_users = 2000
-
-    def candidates(self) -> list[Settings]:
-        """Its manual names λ = 35, or 0.05 when scaled by counts, for MovieLens 10M; and says Cholesky is better."""
-        scaled = [{"lambda_": penalty, "scale_lam": True} for penalty in (0.03, 0.05, 0.08, 0.12)]
-        plain = [{"lambda_": penalty, "scale_lam": False} for penalty in (10.0, 35.0)]
-        return [{**each, "use_cg": use_cg} for each in scaled + plain for use_cg in (True, False)]
 
     def environment(self, threads: int) -> dict[str, str]:
         return {"OPENBLAS_NUM_THREADS": "1"}  # its own threads call BLAS

@@ -20,8 +20,9 @@ from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings, in
 class LibmfBinary(Rival):
     name = "LIBMF mf-train"
     defaults = Settings(penalty=0.05, eta=0.1, bins=20)
-    grid = Grid(penalty=(0.02, 0.05, 0.1, 0.15), eta=(0.03, 0.05, 0.1))
+    grids = (Grid(penalty=(0.02, 0.05, 0.1, 0.15), eta=(0.02, 0.05, 0.1, 0.2)),)
     note = "L2 loss; its passes alone are timed"
+    tuned_as = "libmf"
     in_other_process = True
 
     def available(self) -> str | None:

@@ -15,7 +15,7 @@ class Spark(Rival):
     name = "Spark ALS"
     package = "pyspark"
     defaults = Settings(regParam=0.1)
-    grid = Grid(regParam=(0.02, 0.05, 0.08, 0.12))
+    grids = (Grid(regParam=(0.03, 0.05, 0.08, 0.12, 0.2)),)
     note = "local mode"
 
     def available(self) -> str | None:

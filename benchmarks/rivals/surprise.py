@@ -13,7 +13,7 @@ class Surprise(Rival):
     name = "Surprise SVD"
     package = "surprise"
     defaults = Settings(lr_all=0.005, reg_all=0.02)
-    grid = Grid(lr_all=(0.005, 0.01, 0.02), reg_all=(0.02, 0.05, 0.1))
+    grids = (Grid(lr_all=(0.005, 0.01, 0.02, 0.03), reg_all=(0.02, 0.05, 0.1, 0.15)),)
     note = "one thread whatever is asked"
 
     def prepare(self, train: Interactions, plan: Plan) -> Any:

@@ -21,6 +21,21 @@ std::tuple<NewVector<std::int64_t>, NewVector<std::int32_t>, NewVector<float>, N
     return {indptr, sorted_indices, sorted_values, order};
 }
 
+std::tuple<NewVector<std::int64_t>, NewVector<std::int32_t>, NewVector<float>> transpose_rows(
+    Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
+    std::int64_t n_columns, int threads) {
+    require(indices.shape(0) == values.shape(0), "indices and values must have the same length");
+    auto by_column = new_vector<std::int64_t>(n_columns + 1);
+    auto rows = new_vector<std::int32_t>(indices.shape(0));
+    auto sorted_values = new_vector<float>(indices.shape(0));
+    {
+        nb::gil_scoped_release release;
+        transpose({span_of(indptr), span_of(indices), span_of(values)},
+                  {span_of(by_column), span_of(rows), span_of(sorted_values), {}}, threads);
+    }
+    return {by_column, rows, sorted_values};
+}
+
 template <class Keys>
 std::tuple<NewVector<std::int32_t>, NewVector<std::int64_t>> factorize(const Keys& queries) {
     auto codes = new_vector<std::int32_t>(queries.size());
@@ -67,6 +82,8 @@ void bind_data(nb::module_& m) {
     m.def("counting_sort", &sort_rows, nb::arg("keys").noconvert(), nb::arg("indices").noconvert(),
           nb::arg("values").noconvert(), nb::arg("n_keys"), nb::arg("with_order"), nb::arg("threads"));
 
+    m.def("transpose", &transpose_rows, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("threads"));
     m.def("slots_for", &slots_for, nb::arg("n_keys"));
     m.def("encode", &encode, nb::arg("strings"));
     m.def(

@@ -16,9 +16,10 @@ from benchmarks.rivals.base import Plan
 from benchmarks.tuning import Choice, Tuned
 from rich.console import Console
 
+import rankfill as rf
 from benchmarks import compare, datasets
 
-OWN = [name for name in RIVALS if name.startswith("rankfill")]
+OWN = ["rankfill_passive_aggressive", "rankfill_passive_aggressive_online", "rankfill_bias"]
 
 
 def in_this_process(call, arguments, threads, environment):
@@ -42,6 +43,12 @@ def no_libmf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LIBMF_BIN", raising=False)
 
 
+def test_every_model_takes_part():
+    names = {RIVALS[entry].name for entry in RIVALS if "fit" in RIVALS[entry].tasks}
+    assert {f"rankfill {model.__name__}" for model in rf.MODELS.values()} <= names
+    assert all(len(kind().candidates()) <= 16 for kind in RIVALS.values())
+
+
 def test_every_task_has_a_row_of_rankfill(tiny):
     found, _ = tiny
     for task, rival in REFERENCE.items():
@@ -56,7 +63,7 @@ def test_the_files_say_what_was_found(tiny):
     assert all(len(entry["runs"]) == 2 for entry in results["entries"])
     best = next(entry for entry in results["entries"] if entry["task"] == "fit" and entry["shown"])
     assert 0.1 < best["summary"]["rmse"]["median"] < 2
-    assert best["settings"]["C"] in RIVALS["rankfill_passive_aggressive"].grid["C"]
+    assert best["settings"] in RIVALS[best["rival"]]().candidates()
     assert (output / "error_against_time.png").read_bytes().startswith(b"\x89PNG")
     table = (output / "table.txt").read_text()
     assert "synthetic" in table
@@ -75,9 +82,10 @@ def test_kept_settings_are_used_again(tiny, tmp_path):
     found, output = tiny
     shutil.copytree(output / "tuned", tmp_path / "tuned")
     before = next((tmp_path / "tuned").iterdir()).read_text()
-    again = run_tiny(tmp_path, "--passes", "1", "3", "--repetitions", "1", only=["rankfill_passive_aggressive"])
+    rival = "rankfill_passive_aggressive"
+    again = run_tiny(tmp_path, "--passes", "1", "3", "--repetitions", "1", only=[rival])
     assert next((tmp_path / "tuned").iterdir()).read_text() == before
-    assert again.rows("fit")[0].settings == found.rows("fit")[0].settings
+    assert again.rows("fit")[0].settings == next(row for row in found.rows("fit") if row.rival == rival).settings
 
 
 def test_without_tuning_the_documented_settings_are_used(tmp_path):
@@ -129,6 +137,12 @@ def test_the_last_column_is_the_ratio_and_a_loud_machine_is_named():
     (line,) = [line for line in text.getvalue().splitlines() if line.startswith("│ LIBMF") and "8 (3–10)" in line]
     assert line.rstrip(" │").endswith("3 (2–5)")
     assert "The machine was not quiet" in text.getvalue()
+
+
+def test_a_setting_at_the_end_of_its_grid_is_named():
+    assert RIVALS["libmf"](penalty=0.15, eta=0.05).at_edges() == ["penalty"]
+    assert RIVALS["river"](step=0.01, l2=0.0).at_edges() == []
+    assert RIVALS["cmfrec"](lambda_=0.12, scale_lam=True).at_edges() == ["lambda_"]
 
 
 def test_no_ratio_without_rankfill():

@@ -371,3 +371,15 @@ def test_public_kernels_hand_on_what_the_compiled_ones_compute():
     same_bits(kernels.predict_pairs(*scored), reference.predict_pairs(*scored))
     wanted = (P, Q, 5, 3, rows.indptr, rows.indices, np.arange(9) != 4)
     same_bits(kernels.top_n(*wanted)[0], reference.top_n(*wanted)[0])
+
+
+@pytest.mark.parametrize(("n_entries", "n_rows", "n_columns"), [(0, 3, 4), (1, 1, 1), (900, 17, 40), (200_000, 9, 700)])
+def test_transposing_is_sorting_the_row_numbers_by_column(n_entries, n_rows, n_columns):
+    rng = np.random.default_rng(n_entries)
+    row_of_entry = np.sort(rng.integers(0, n_rows, n_entries)).astype(np.int32)
+    indptr = np.searchsorted(row_of_entry, np.arange(n_rows + 1)).astype(np.int64)
+    rows = Rows(indptr, rng.integers(0, n_columns, n_entries).astype(np.int32), rng.random(n_entries, np.float32))
+    expected, _ = reference.sort_into_rows(rows.indices, row_of_entry, rows.values, n_columns)
+    for threads in (1, 2, 5):
+        kernels.set_threads(threads)
+        assert all(map(np.array_equal, rows.transposed(n_columns), expected))

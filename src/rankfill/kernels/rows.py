@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
     def transposed(self, n_columns: int) -> "Rows":
         """The same entries by column; within a column, rows ascend."""
-        return sort_into_rows(self.indices, self.row_of_entry(), self.values, n_columns)[0]
+        return Rows(*_native.transpose(*self, n_columns, get_threads()))
 
 
 def sort_into_rows(
