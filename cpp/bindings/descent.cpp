@@ -68,16 +68,18 @@ void move(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
 }
 
 void multiplicative(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
-                    Matrix<float> moving, Matrix<const float> fixed, double penalty, int threads,
-                    const std::string& isa) {
+                    Matrix<float> moving, Matrix<const float> fixed, Matrix<const float> start, double penalty,
+                    double shrinkage, int threads, const std::string& isa) {
     const Csr ratings = csr_of(indptr, indices, values);
     const auto w = factors_of(moving, "moving");
     const auto x = factors_of(fixed, "fixed");
+    const auto towards = factors_of(start, "start");
     check(ratings, w, x);
+    require(towards.n_rows == w.n_rows && towards.stride == w.stride, "start must have the shape of moving");
     const KernelTable& kernels = table(isa);
     nb::gil_scoped_release release;
     for_rows(ratings.n_rows(), threads, [&](std::int64_t first, std::int64_t last) {
-        kernels.descent.multiplicative_rows(ratings, w, x, penalty, first, last);
+        kernels.descent.multiplicative_rows(ratings, w, x, towards, penalty, shrinkage, first, last);
     });
 }
 
@@ -95,5 +97,5 @@ void bind_descent(nb::module_& m) {
           nb::arg("penalty"), nb::arg("by_count"), nb::arg("nonnegative"), nb::arg("threads"), nb::arg("isa"));
     m.def("multiplicative_rows", &multiplicative, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
           nb::arg("values").noconvert(), nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(),
-          nb::arg("penalty"), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("start").noconvert(), nb::arg("penalty"), nb::arg("shrinkage"), nb::arg("threads"), nb::arg("isa"));
 }

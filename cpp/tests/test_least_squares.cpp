@@ -78,7 +78,10 @@ TEST(multiplicative_rows_and_steps_of_descent_have_the_same_bits_everywhere) {
         problem.moving.assign(problem.moving.size(), 0.5f);
         const Factors<float> moving{problem.moving.data(), problem.n_rows, problem.stride};
         const Csr ratings = problem.ratings();
-        kernels->descent.multiplicative_rows(ratings, moving, problem.fixed_factors(), 0.1, 0, problem.n_rows);
+        const std::vector<float> start(problem.moving.size(), 0.5f);
+        kernels->descent.multiplicative_rows(ratings, moving, problem.fixed_factors(),
+                                             {start.data(), problem.n_rows, problem.stride}, 0.1, 0.2, 0,
+                                             problem.n_rows);
         std::vector<float> residuals(problem.values.size()), own(20, 0.0f), other(150, 0.25f);
         kernels->descent.residuals(ratings, {problem.moving.data(), 20, problem.stride}, problem.fixed_factors(), 1.0f,
                                    0, 20, residuals.data());

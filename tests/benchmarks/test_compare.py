@@ -142,7 +142,7 @@ def test_the_last_column_is_the_ratio_and_a_loud_machine_is_named():
 def test_a_setting_at_the_end_of_its_grid_is_named():
     assert RIVALS["libmf"](penalty=0.15, eta=0.05).at_edges() == ["penalty"]
     assert RIVALS["river"](step=0.01, l2=0.0).at_edges() == []
-    assert RIVALS["cmfrec"](lambda_=0.12, scale_lam=True).at_edges() == ["lambda_"]
+    assert RIVALS["cmfrec"](lambda_=0.2, scale_lam=True).at_edges() == ["lambda_"]
 
 
 def test_no_ratio_without_rankfill():

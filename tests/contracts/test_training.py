@@ -162,8 +162,10 @@ def test_warm_start_goes_by_id_not_by_row(iterative_model, ratings, fresh):
     wider = rf.Ratings.from_arrays(
         np.append(users, [-2, -1]), np.append(items, [-4, -3]), np.append(ratings.values, [3.0, 2.0])
     )
-    start = fresh(iterative_model, passes=40, tol=None).fit(wider)
-    cold, warm = (fresh(iterative_model, passes=1).fit(ratings, init=init) for init in (None, start))
+    # What a model shrinks towards is a function of the ratings, so it would not be the same in both.
+    model = fresh(iterative_model, **({"shrinkage": 0.0} if "shrinkage" in iterative_model.get_params() else {}))
+    start = fresh(model, passes=40, tol=None).fit(wider)
+    cold, warm = (fresh(model, passes=1).fit(ratings, init=init) for init in (None, start))
     assert warm.history_[0].objective < cold.history_[0].objective
 
 

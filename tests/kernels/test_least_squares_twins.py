@@ -126,14 +126,16 @@ def test_multiplicative_updates_are_the_twins(rank):
     rows = random_rows(rng)
     start, fixed = factors(rng, 9, rank, signed=False), factors(rng, 150, rank, signed=False)
     fixed[:, 0] = 0  # a denominator of zero where there is no penalty
-    for penalty in (0.0, 0.5):
+    towards = factors(rng, 9, rank, signed=False)
+    for penalty, shrinkage in ((0.0, 0.0), (0.5, 0.0), (0.1, 2.0)):
         expected = start.copy()
-        reference.multiplicative_rows(rows, expected, fixed, penalty)
+        reference.multiplicative_rows(rows, expected, fixed, towards, penalty, shrinkage)
         for isa, threads in itertools.product(SETS, (1, 3)):
             ours = start.copy()
-            _native.multiplicative_rows(*rows, ours, fixed, penalty, threads, isa)
+            _native.multiplicative_rows(*rows, ours, fixed, towards, penalty, shrinkage, threads, isa)
             same_bits(ours, expected)
-        assert (expected[[0, 2], 0] == (start[[0, 2], 0] if penalty == 0 else 0)).all()
+        if shrinkage == 0:
+            assert (expected[[0, 2], 0] == (start[[0, 2], 0] if penalty == 0 else 0)).all()
 
 
 def test_public_kernels_hand_on_what_the_compiled_ones_compute():
@@ -149,8 +151,8 @@ def test_public_kernels_hand_on_what_the_compiled_ones_compute():
     same_bits(kernels.gram_matrix(fixed), reference.gram_matrix(fixed))
     same_bits(kernels.residuals(rows, moving, fixed, 1.5), reference.residuals(rows, moving, fixed, 1.5))
     ours, theirs = moving.copy(), moving.copy()
-    kernels.multiplicative_rows(rows, ours, fixed, 0.1)
-    reference.multiplicative_rows(rows, theirs, fixed, 0.1)
+    kernels.multiplicative_rows(rows, ours, fixed, moving, 0.1, 0.2)
+    reference.multiplicative_rows(rows, theirs, fixed, moving, 0.1, 0.2)
     same_bits(ours, theirs)
 
 

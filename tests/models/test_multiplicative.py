@@ -21,40 +21,60 @@ def ratings():
     return random_ratings(0)
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.8])
-def test_pass_is_the_formula_on_dense_matrices(ratings, dense_of, penalty):
-    before = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=2).fit(ratings)
-    after = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=3).fit(ratings)
+@pytest.mark.parametrize(("penalty", "shrinkage"), [(0.0, 0.0), (0.8, 0.0), (0.3, 2.0)])
+def test_pass_is_the_formula_on_dense_matrices(ratings, dense_of, penalty, shrinkage):
+    start, before, after = (
+        rf.MultiplicativeNMF(rank=3, penalty=penalty, shrinkage=pull, passes=passes).fit(ratings)
+        for pull, passes in ((1e30, 1), (shrinkage, 2), (shrinkage, 3))  # a pull without end keeps the start
+    )
     known = ~np.isnan(dense_of(ratings))
     R = np.where(known, dense_of(ratings), 0.0)
     P, Q = before.user_factors_.astype(float), before.item_factors_.astype(float)
+    P0, Q0 = shrinkage * start.user_factors_.astype(float), shrinkage * start.item_factors_.astype(float)
+    total = penalty + shrinkage
     with np.errstate(invalid="ignore"):
-        P = np.nan_to_num(P * (R @ Q) / ((known * (P @ Q.T)) @ Q + penalty * P))
-        Q = np.nan_to_num(Q * (R.T @ P) / ((known * (P @ Q.T)).T @ P + penalty * Q))
+        P = np.nan_to_num(P * (R @ Q + P0) / ((known * (P @ Q.T)) @ Q + total * P))
+        Q = np.nan_to_num(Q * (R.T @ P + Q0) / ((known * (P @ Q.T)).T @ P + total * Q))
     rated_users, rated_items = known.any(axis=1), known.any(axis=0)
     np.testing.assert_allclose(after.user_factors_[rated_users], P[rated_users], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(after.item_factors_[rated_items], Q[rated_items], rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.8])
-def test_objective_in_the_history_is_the_dense_one(ratings, dense_of, explicit_objective, penalty):
-    model = rf.MultiplicativeNMF(rank=3, penalty=penalty, passes=5).fit(ratings)
+@pytest.mark.parametrize(("penalty", "shrinkage"), [(0.0, 0.0), (0.8, 0.0), (0.3, 2.0)])
+def test_objective_in_the_history_is_the_dense_one(ratings, dense_of, explicit_objective, penalty, shrinkage):
+    start = rf.MultiplicativeNMF(rank=3, shrinkage=1e30, passes=1).fit(ratings)
+    model = rf.MultiplicativeNMF(rank=3, penalty=penalty, shrinkage=shrinkage, passes=5).fit(ratings)
     expected = explicit_objective(model, dense_of(ratings), penalty, 0.0, by_count=False)
+    for ours, theirs in (
+        (model.user_factors_, start.user_factors_),
+        (model.item_factors_, start.item_factors_),
+    ):
+        expected += 0.5 * shrinkage * np.square(ours.astype(float) - theirs).sum()
     assert model.history_[-1].objective == pytest.approx(expected, rel=1e-5)
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([0.0, 0.1, 5.0]))
-def test_objective_never_rises_and_factors_stay_nonnegative(seed, rank, penalty):
-    model = rf.MultiplicativeNMF(rank=rank, penalty=penalty, passes=12, tol=None).fit(random_ratings(seed, 12, 9))
+@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([0.0, 0.1, 5.0]), st.sampled_from([0.0, 0.5, 60.0]))
+def test_objective_never_rises_and_factors_stay_nonnegative(seed, rank, penalty, shrinkage):
+    model = rf.MultiplicativeNMF(rank=rank, penalty=penalty, shrinkage=shrinkage, passes=12, tol=None)
+    model.fit(random_ratings(seed, 12, 9))
     objectives = np.array([report.objective for report in model.history_])
     assert (np.diff(objectives) <= 1e-5 * objectives[:-1]).all()
     assert model.user_factors_.min() >= 0
     assert model.item_factors_.min() >= 0
 
 
+def test_it_starts_from_the_effects_of_users_and_items(ratings):
+    start = rf.MultiplicativeNMF(rank=4, shrinkage=1e30, passes=1, clip=False).fit(ratings)
+    bias = rf.Bias(clip=False).fit(ratings)
+    users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
+    effects = bias.user_factors_[ratings.user_indices, 1], bias.item_factors_[ratings.item_indices, 0]
+    expected = effects[1] * (1 + effects[0] / bias.mean_)
+    np.testing.assert_allclose(start.predict(users, items), expected, rtol=1e-4)
+
+
 def test_it_comes_near_the_optimum_of_coordinate_descent(ratings):
-    slow = rf.MultiplicativeNMF(rank=2, penalty=1.0, passes=3000, tol=None).fit(ratings)
+    slow = rf.MultiplicativeNMF(rank=2, penalty=1.0, shrinkage=0, passes=3000, tol=None).fit(ratings)
     common = {"rank": 2, "penalty": 1.0, "biases": False, "nonnegative": "both", "tol": None, "passes": 500}
     best = min(rf.CoordinateDescent(**common, seed=seed).fit(ratings).history_[-1].objective for seed in range(5))
     assert best * (1 - 1e-5) <= slow.history_[-1].objective <= 1.05 * best
@@ -62,7 +82,7 @@ def test_it_comes_near_the_optimum_of_coordinate_descent(ratings):
 
 def test_users_and_items_rated_zero_throughout_become_zero():
     dense = np.array([[0.0, 0.0, 0.0], [0.0, 4.0, 5.0], [0.0, 2.0, np.nan]])
-    model = rf.MultiplicativeNMF(rank=2, penalty=0.0, passes=20).fit(rf.Ratings.from_dense(dense))
+    model = rf.MultiplicativeNMF(rank=2, shrinkage=0, passes=20).fit(rf.Ratings.from_dense(dense))
     assert (model.user_factors_[0] == 0).all()
     assert (model.item_factors_[0] == 0).all()
     assert np.isfinite(model.predict(np.arange(3)[:, None], np.arange(3))).all()
@@ -71,7 +91,7 @@ def test_users_and_items_rated_zero_throughout_become_zero():
 def test_folded_in_rows_are_the_best_nonnegative_ones(ratings, dense_of):
     from scipy.optimize import nnls
 
-    model = rf.MultiplicativeNMF(rank=3, penalty=0.5, passes=30).fit(ratings)
+    model = rf.MultiplicativeNMF(rank=3, penalty=0.5, shrinkage=0, passes=30).fit(ratings)
     rows, dense = model.fold_in(ratings), dense_of(ratings)
     for u in range(29):
         rated = ~np.isnan(dense[u])

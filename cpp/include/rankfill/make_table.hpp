@@ -78,10 +78,11 @@ inline void residuals(const Csr& ratings, Factors<const float> moving, Factors<c
     });
 }
 
-inline void multiplicative_rows(const Csr& ratings, Factors<float> moving, Factors<const float> fixed, double penalty,
-                                std::int64_t first, std::int64_t last) {
+inline void multiplicative_rows(const Csr& ratings, Factors<float> moving, Factors<const float> fixed,
+                                Factors<const float> start, double penalty, double shrinkage, std::int64_t first,
+                                std::int64_t last) {
     with_blocks(fixed.stride, [&]<int Blocks>() {
-        MultiplicativeUpdate update(ratings, moving, fixed, penalty);
+        MultiplicativeUpdate update(ratings, moving, fixed, start, penalty, shrinkage);
         for (std::int64_t row = first; row < last; ++row) update.template move<Blocks>(row);
     });
 }

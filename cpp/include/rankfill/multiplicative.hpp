@@ -6,14 +6,18 @@
 
 namespace rankfill::RANKFILL_ISA {
 
-// w ← w ∘ Σ r x / (Σ (w·x) x + penalty w); sums in float over a chunk of entries, chunks in double.
+// w ← w ∘ (Σ r x + shrinkage w⁰) / (Σ (w·x) x + (penalty + shrinkage) w); sums in float over a chunk of entries, chunks
+// in double.
 class MultiplicativeUpdate {
  public:
-    MultiplicativeUpdate(const Csr& ratings, Factors<float> moving, Factors<const float> fixed, double penalty)
+    MultiplicativeUpdate(const Csr& ratings, Factors<float> moving, Factors<const float> fixed,
+                         Factors<const float> start, double penalty, double shrinkage)
         : ratings_(ratings),
           moving_(moving),
           fixed_(fixed),
+          start_(start),
           penalty_(penalty),
+          shrinkage_(shrinkage),
           chunk_(2 * fixed.stride),
           sums_(2 * fixed.stride) {}
 
@@ -24,14 +28,16 @@ class MultiplicativeUpdate {
         if (begin == end) return;
         const int stride = fixed_.stride;
         float* w = moving_.row(row);
+        const float* towards = start_.row(row);
         std::fill(sums_.begin(), sums_.end(), 0.0);
         for (std::int64_t from = begin; from < end; from += at_once) {
             collect<Blocks>(w, from, std::min(from + at_once, end));
             for (int k = 0; k < 2 * stride; ++k) sums_[k] += chunk_[k];
         }
         for (int k = 0; k < stride; ++k) {
-            const double below = sums_[stride + k] + penalty_ * w[k];
-            if (below > 0.0) w[k] = static_cast<float>(w[k] * (sums_[k] / below));
+            const double above = sums_[k] + shrinkage_ * towards[k];
+            const double below = sums_[stride + k] + (penalty_ + shrinkage_) * w[k];
+            if (below > 0.0) w[k] = static_cast<float>(w[k] * (above / below));
         }
     }
 
@@ -55,7 +61,8 @@ class MultiplicativeUpdate {
     const Csr& ratings_;
     Factors<float> moving_;
     Factors<const float> fixed_;
-    double penalty_;
+    Factors<const float> start_;
+    double penalty_, shrinkage_;
     std::vector<float> chunk_;
     std::vector<double> sums_;
 };

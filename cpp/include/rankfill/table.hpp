@@ -85,8 +85,9 @@ struct DescentKernels {
                       std::int64_t first, std::int64_t last, float* residuals);
     void (*shift_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
     void (*move_rows)(const FactorStep&, std::int64_t first, std::int64_t last);
-    void (*multiplicative_rows)(const Csr&, Factors<float> moving, Factors<const float> fixed, double penalty,
-                                std::int64_t first, std::int64_t last);
+    void (*multiplicative_rows)(const Csr&, Factors<float> moving, Factors<const float> fixed,
+                                Factors<const float> start, double penalty, double shrinkage, std::int64_t first,
+                                std::int64_t last);
 };
 
 // One pass of gradient rounds: the blocks, the rows and their sums of squared gradients, what is done and what it cost.

@@ -47,6 +47,16 @@ def move_factor(
     )
 
 
-def multiplicative_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], penalty: float) -> None:
-    """row ← row ∘ Σ r x / (Σ (row·x) x + penalty · row); a factor whose denominator is zero stays."""
-    _native.multiplicative_rows(*rows, moving, fixed, penalty, get_threads(), instruction_set())
+def multiplicative_rows(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    start: NDArray[np.float32],
+    penalty: float,
+    shrinkage: float,
+) -> None:
+    """row ← row ∘ (Σ r x + shrinkage · start) / (Σ (row·x) x + (penalty + shrinkage) · row).
+
+    A factor whose denominator is zero stays, and so does a row without entries.
+    """
+    _native.multiplicative_rows(*rows, moving, fixed, start, penalty, shrinkage, get_threads(), instruction_set())

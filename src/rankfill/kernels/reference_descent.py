@@ -44,13 +44,21 @@ def move_factor(
             own[row] = max(moved, 0.0) if nonnegative else moved
 
 
-def multiplicative_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], penalty: float) -> None:
-    for w, (begin, end) in zip(moving, itertools.pairwise(rows.indptr.tolist()), strict=True):
+def multiplicative_rows(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    start: NDArray[np.float32],
+    penalty: float,
+    shrinkage: float,
+) -> None:
+    for w, towards, (begin, end) in zip(moving, start, itertools.pairwise(rows.indptr.tolist()), strict=True):
         if begin == end:
             continue
         x, ratings = fixed[rows.indices[begin:end]], rows.values[begin:end]
         predicted = np.array([lane_dot(w, row) for row in x], np.float32)
         above, below = chunked_products(np.column_stack([ratings, predicted]), x)
-        below = below + penalty * w.astype(np.float64)
+        above = above + shrinkage * towards.astype(np.float64)
+        below = below + (penalty + shrinkage) * w.astype(np.float64)
         ratio = np.divide(above, below, out=np.ones_like(above), where=below > 0)
         w[:] = w * ratio
