@@ -1,6 +1,7 @@
 # make quickstart   installs into .venv, trains on a small film club, shows results in quickstart/
 # make test         everything the gate runs: lint, types, import contracts, C++ tests, Python tests
 # make sanitize     C++ tests under the address, undefined-behaviour and thread sanitizers
+# make bench        installs the peers into .venv-bench and compares with them (see benchmarks/)
 # make stubs        regenerates the types of the compiled module after its bindings changed
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 CXX_BUILD := build/cpp
 
-.PHONY: quickstart test lint cpp-test python-test sanitize stubs format clean
+.PHONY: quickstart test bench lint cpp-test python-test sanitize stubs format clean
 
 quickstart: $(VENV)/installed
 	$(BIN)/rankfill quickstart --output quickstart
@@ -51,6 +52,11 @@ sanitize: $(VENV)/test-tools
 	  $(BIN)/cmake --build build/sanitize-$$kind --parallel 2 && \
 	  $(BIN)/ctest --test-dir build/sanitize-$$kind --output-on-failure || exit 1; \
 	done
+
+bench:
+	benchmarks/install_rivals.sh .venv-bench
+	.venv-bench/bin/python -m benchmarks.kernels
+	.venv-bench/bin/python -m benchmarks.compare
 
 stubs: $(VENV)/test-tools
 	$(BIN)/python -m nanobind.stubgen -q -m rankfill.kernels._native -o src/rankfill/kernels/_native.pyi

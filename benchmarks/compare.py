@@ -152,7 +152,10 @@ def main(words: Sequence[str] | None = None, run: Run | None = None) -> Comparis
     console = Console(stderr=True)
     plan = Plan(arguments.rank, arguments.threads, max(arguments.passes), arguments.seed)
     with tempfile.TemporaryDirectory(prefix="rankfill-benchmarks-") as name:
-        about = datasets.lay_down(arguments.dataset, Path(name), arguments.scale_down, arguments.seed)
+        try:
+            about = datasets.lay_down(arguments.dataset, Path(name), arguments.scale_down, arguments.seed)
+        except (FileNotFoundError, ValueError) as error:
+            raise SystemExit(str(error)) from None
         console.print(f"{about.label}: {about.n_ratings:,} ratings, {about.n_users:,} × {about.n_items:,}")
         run = run or partial(in_child, limit=arguments.limit, scratch=Path(name))
         found = compare(Session(arguments, about, Path(name), plan, run, console))

@@ -16,8 +16,9 @@ try() {
 }
 
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$root" || exit 1
-try "$root"
+# The version may be the same while the sources are not; and the build shall not meet that of another environment.
+"$venv/bin/python" -m pip uninstall --quiet --yes rankfill 2>/dev/null
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -C build-dir="$root/build/bench" "$root" || exit 1
 try threadpoolctl
 try cmfrec
 try scikit-surprise

@@ -24,25 +24,25 @@ TITLES: dict[Task, str] = {
     "stream": "Online: one event after the other",
     "top_n": "Ten best items for every user, without those rated",
 }
-# Heading, quantity, factor, significant digits.
-COLUMNS: dict[Task, list[tuple[str, str, float, int]]] = {
+# Heading, quantity, factor, significant digits, whether the span is shown too.
+COLUMNS: dict[Task, list[tuple[str, str, float, int, bool]]] = {
     "fit": [
-        ("fit s", "fit_seconds", 1, 3),
-        ("ns a rating and pass", "nanoseconds", 1, 3),
-        ("peak MB", "peak_bytes", 1e-6, 3),
-        ("RMSE", "rmse", 1, 4),
-        ("MAE", "mae", 1, 4),
-        ("nmae %", "nmae", 1, 4),
-        ("prepare s", "prepare_seconds", 1, 2),
+        ("fit s", "fit_seconds", 1, 3, True),
+        ("ns a rating and pass", "nanoseconds", 1, 3, False),
+        ("peak MB", "peak_bytes", 1e-6, 3, False),
+        ("RMSE", "rmse", 1, 4, False),
+        ("MAE", "mae", 1, 4, False),
+        ("nmae %", "nmae", 1, 4, False),
+        ("prepare s", "prepare_seconds", 1, 2, False),
     ],
     "stream": [
-        ("events/s", "events_per_second", 1, 3),
-        ("peak MB", "peak_bytes", 1e-6, 3),
-        ("RMSE", "rmse", 1, 4),
-        ("MAE", "mae", 1, 4),
-        ("nmae %", "nmae", 1, 4),
+        ("events/s", "events_per_second", 1, 3, True),
+        ("peak MB", "peak_bytes", 1e-6, 3, False),
+        ("RMSE", "rmse", 1, 4, False),
+        ("MAE", "mae", 1, 4, False),
+        ("nmae %", "nmae", 1, 4, False),
     ],
-    "top_n": [("users/s", "users_per_second", 1, 3)],
+    "top_n": [("users/s", "users_per_second", 1, 3, True)],
 }
 RATIOS: dict[Task, tuple[str, str]] = {
     "fit": ("time ÷ PassiveAggressive's", "fit_seconds"),
@@ -74,27 +74,27 @@ def tables(found: Comparison, console: Console) -> None:
 
 def _table(found: Comparison, task: Task) -> Table:
     table = Table(title=TITLES[task], title_justify="left", title_style="bold")
-    table.add_column("system")
+    table.add_column("system", no_wrap=True)
     if task == "fit":
         table.add_column("passes", justify="right")
     heading, quantity = RATIOS[task]
     for name in (*(column[0] for column in COLUMNS[task]), heading):
         table.add_column(name, justify="right")
-    for row in sorted(found.rows(task), key=_by(task)):
+    for row in sorted(found.rows(task), key=_by(task, found.measure)):
         spreads = row.spreads()
         cells = [row.name, str(row.plan.passes)] if task == "fit" else [row.name]
-        for _, name, factor, digits in COLUMNS[task]:
-            cells.append(in_words(spreads[name].scaled(factor), digits) if name in spreads else "–")
+        for _, name, factor, digits, span in COLUMNS[task]:
+            cells.append(in_words(spreads[name].scaled(factor), digits, span) if name in spreads else "–")
         ratio = found.ratio(row, quantity)
         cells.append("–" if ratio is None else in_words(ratio))
         table.add_row(*cells, style="bold" if row.rival.startswith("rankfill") else None)
     return table
 
 
-def _by(task: Task) -> Callable[[Measurement], float]:
+def _by(task: Task, measure: str) -> Callable[[Measurement], float]:
     """Best first: the lowest error, or the highest speed."""
     if task == "fit":
-        return lambda row: row.spreads()["rmse"].median
+        return lambda row: row.spreads()[measure].median
     return lambda row: -row.spreads()[RATIOS[task][1]].median
 
 

@@ -37,10 +37,10 @@ def spreads(runs: Sequence[dict[str, float | None]]) -> dict[str, Spread]:
     return {name: Spread.of([float(run[name] or 0.0) for run in runs]) for name in shared}
 
 
-def in_words(spread: Spread, digits: int = 3) -> str:
-    """For a table: the median, then the span in brackets unless nothing moved."""
+def in_words(spread: Spread, digits: int = 3, span: bool = True) -> str:
+    """For a table: the median, then the span in brackets unless it is not asked for or nothing moved."""
     median, low, high = (_rounded(each, digits) for each in (spread.median, spread.low, spread.high))
-    return median if low == high else f"{median} ({low}–{high})"
+    return median if low == high or not span else f"{median} ({low}–{high})"
 
 
 def _rounded(figure: float, digits: int) -> str:

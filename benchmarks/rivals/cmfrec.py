@@ -15,7 +15,7 @@ class Cmfrec(Rival):
     defaults = Settings(lambda_=0.05, scale_lam=True, use_cg=True)
     # Its manual names 0.05, scaled by counts, or 35, plain, for MovieLens 10M, and says that without CG it fits better.
     grids = (
-        Grid(lambda_=(0.03, 0.05, 0.08, 0.12), scale_lam=(True,), use_cg=(True, False)),
+        Grid(lambda_=(0.03, 0.05, 0.1, 0.2), scale_lam=(True,), use_cg=(True, False)),
         Grid(lambda_=(5.0, 10.0, 20.0, 35.0), scale_lam=(False,), use_cg=(True, False)),
     )
     note = "ALS with biases"

@@ -13,7 +13,7 @@ import rankfill as rf
 from benchmarks.rivals.base import Grid, Interactions, Plan, Rival, Settings
 
 _LEAST_SQUARES = (
-    Grid(penalty=(0.03, 0.05, 0.08, 0.12), weighting=("count",)),
+    Grid(penalty=(0.03, 0.05, 0.08, 0.12, 0.2), weighting=("count",)),
     Grid(penalty=(5.0, 10.0, 20.0, 35.0), weighting=("constant",)),
 )
 _GRADIENTS = Grid(penalty=(0.01, 0.02, 0.05, 0.1))

@@ -13,7 +13,7 @@ class River(Rival):
     tasks = ("stream",)
     package = "river"
     defaults = Settings(step=0.025, l2=0.0)
-    grids = (Grid(step=(0.005, 0.01, 0.025, 0.05), l2=(0.0, 0.02, 0.05, 0.1)),)
+    grids = (Grid(step=(0.005, 0.01, 0.025, 0.05), l2=(0.0, 0.05, 0.1, 0.2)),)
     note = "with biases"
 
     def stream(self, events: Interactions, plan: Plan) -> Any:

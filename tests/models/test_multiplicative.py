@@ -24,14 +24,15 @@ def ratings():
 @pytest.mark.parametrize(("penalty", "shrinkage"), [(0.0, 0.0), (0.8, 0.0), (0.3, 2.0)])
 def test_pass_is_the_formula_on_dense_matrices(ratings, dense_of, penalty, shrinkage):
     start, before, after = (
-        rf.MultiplicativeNMF(rank=3, penalty=penalty, shrinkage=pull, passes=passes).fit(ratings)
-        for pull, passes in ((1e30, 1), (shrinkage, 2), (shrinkage, 3))  # a pull without end keeps the start
+        rf.MultiplicativeNMF(rank=3, penalty=penalty, shrinkage=strength, passes=passes).fit(ratings)
+        for strength, passes in ((1e30, 1), (shrinkage, 2), (shrinkage, 3))  # a pull without end keeps the start
     )
     known = ~np.isnan(dense_of(ratings))
     R = np.where(known, dense_of(ratings), 0.0)
     P, Q = before.user_factors_.astype(float), before.item_factors_.astype(float)
-    P0, Q0 = shrinkage * start.user_factors_.astype(float), shrinkage * start.item_factors_.astype(float)
-    total = penalty + shrinkage
+    pull = shrinkage * ratings.mean()
+    P0, Q0 = pull * start.user_factors_.astype(float), pull * start.item_factors_.astype(float)
+    total = penalty + pull
     with np.errstate(invalid="ignore"):
         P = np.nan_to_num(P * (R @ Q + P0) / ((known * (P @ Q.T)) @ Q + total * P))
         Q = np.nan_to_num(Q * (R.T @ P + Q0) / ((known * (P @ Q.T)).T @ P + total * Q))
@@ -49,7 +50,7 @@ def test_objective_in_the_history_is_the_dense_one(ratings, dense_of, explicit_o
         (model.user_factors_, start.user_factors_),
         (model.item_factors_, start.item_factors_),
     ):
-        expected += 0.5 * shrinkage * np.square(ours.astype(float) - theirs).sum()
+        expected += 0.5 * shrinkage * ratings.mean() * np.square(ours.astype(float) - theirs).sum()
     assert model.history_[-1].objective == pytest.approx(expected, rel=1e-5)
 
 

@@ -4,7 +4,8 @@
 
     p_uk ← p_uk (Σ_i r_ui q_ik + κ p⁰_uk) / (Σ_i (p_u·q_i) q_ik + (λ + κ) p_uk),    then q_ik likewise.
 
-The objective never rises; λ is `penalty`, κ is `shrinkage`. A factor whose denominator is zero stays: nothing depends
+The objective never rises; λ is `penalty`, κ is `shrinkage` times the mean rating, so that it does not depend on the
+units of the ratings. A factor whose denominator is zero stays: nothing depends
 on it. The start P⁰, Q⁰ is the product of the effects of the user and of the item (see `Bias`), spread over the factors
 a little unevenly; κ keeps rows with few ratings near it. The paper's updates are κ = 0.
 """
@@ -49,7 +50,7 @@ class MultiplicativeNMF(FactorModel):
         *,
         rank: int = 10,
         penalty: float = 0.0,
-        shrinkage: float = 60.0,
+        shrinkage: float = 20.0,
         passes: int = 50,
         tol: float | None = 1e-5,
         seed: int = 0,
@@ -104,11 +105,11 @@ class MultiplicativeNMF(FactorModel):
     def _update(
         self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], start: NDArray[np.float32]
     ) -> None:
-        multiplicative_rows(rows, moving, fixed, start, float(self.penalty), float(self.shrinkage))
+        multiplicative_rows(rows, moving, fixed, start, float(self.penalty), float(self.shrinkage * self.mean_))
 
     def _penalty(self, rows: NDArray[np.float32], start: NDArray[np.float32]) -> float:
         exact, moved = rows.astype(np.float64), rows.astype(np.float64) - start
-        return float(self.penalty * np.vdot(exact, exact) + self.shrinkage * np.vdot(moved, moved))
+        return float(self.penalty * np.vdot(exact, exact) + self.shrinkage * self.mean_ * np.vdot(moved, moved))
 
     def _start(self, ratings: Ratings) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Sets the factors to the effects of users and items, and returns a copy of them."""
