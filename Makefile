@@ -56,7 +56,8 @@ sanitize: $(VENV)/test-tools
 bench:
 	benchmarks/install_rivals.sh .venv-bench
 	.venv-bench/bin/python -m benchmarks.kernels
-	.venv-bench/bin/python -m benchmarks.compare
+	.venv-bench/bin/python -m benchmarks.compare like-ml-10m --scale-down 10
+	@echo 'With MovieLens at hand: RANKFILL_DATA=… .venv-bench/bin/python -m benchmarks.compare ml-1m'
 
 stubs: $(VENV)/test-tools
 	$(BIN)/python -m nanobind.stubgen -q -m rankfill.kernels._native -o src/rankfill/kernels/_native.pyi
