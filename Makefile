@@ -25,8 +25,11 @@ $(VENV)/installed: $(VENV)/bin/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
+# The tools alone: installing '.[test]' would build the kernels a second time.
 $(VENV)/test-tools: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@mkdir -p build
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > build/test-tools.txt
+	$(BIN)/python -m pip install --quiet --requirement build/test-tools.txt
 	@touch $@
 
 lint: $(VENV)/test-tools
