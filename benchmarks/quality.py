@@ -20,7 +20,7 @@ CANDIDATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 PASSES = (1, 3, 5)
 
 
-def test_errors(model: rf.Model, test: rf.Ratings) -> dict[str, float]:
+def errors_on(model: rf.Model, test: rf.Ratings) -> dict[str, float]:
     """The normalised error, unclipped and clipped, and the root mean squared error of clipped predictions."""
     users, items = test.users.ids(test.user_indices), test.items.ids(test.item_indices)
     raw, clipped = (model.set_params(clip=clip).predict(users, items) for clip in (False, True))
@@ -38,18 +38,18 @@ def paper_model(C: float, passes: int, seed: int) -> rf.PassiveAggressive:
 def choose_cap(train: rf.Ratings, passes: int, seed: int) -> float:
     """The C with the lowest absolute error on a quarter of the training ratings."""
     part, held_out = rf.split(train, test=0.25, by="user", seed=seed)
-    errors = {C: test_errors(paper_model(C, passes, seed).fit(part), held_out)["nmae"] for C in CANDIDATES}
+    errors = {C: errors_on(paper_model(C, passes, seed).fit(part), held_out)["nmae"] for C in CANDIDATES}
     return min(errors, key=errors.__getitem__)
 
 
 def measure(ratings: rf.Ratings, seed: int) -> dict[str, dict[str, float]]:
     train, test = rf.split(ratings, test=0.2, by="user", seed=seed)
-    rows = {"Bias": test_errors(rf.Bias().fit(train), test)}
+    rows = {"Bias": errors_on(rf.Bias().fit(train), test)}
     for passes in PASSES:
         C = choose_cap(train, passes, seed)
         model = paper_model(C, passes, seed).fit(train)
         rows[f"NN-PA-I, {passes} pass{'es' * (passes > 1)}"] = {
-            **test_errors(model, test),
+            **errors_on(model, test),
             "C": C,
             "fit seconds": model.history_[-1].seconds,
         }
