@@ -1,0 +1,88 @@
+"""Folds of ratings: every rating belongs to one of V parts.
+
+`hashed_folds` depend on the ids of user and item and the seed alone: neither on the order of the ratings, nor on how
+ids are numbered, nor on what else is in the data, nor on whether an id is the number 7 or the text "7". A rating
+therefore keeps its fold when a file is read again, in batches, or after it has grown.
+`stratified_folds` give every fold an equal share of each user's ratings; for that they have to see all of them.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankfill.data.ratings import Ratings
+from rankfill.data.vocabulary import as_keys
+from rankfill.kernels.hashing import Arrays
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_LONGEST_NUMBER = 20
+
+
+def fold_of(users: ArrayLike, items: ArrayLike, folds: int, seed: int = 0) -> NDArray[np.int64]:
+    """The fold, 0 … folds − 1, of each pair of the ids of a user and an item, one pair a position.
+
+    >>> fold_of(["ann", "ann", "bob"], [1, 2, 1], folds=5)
+    array([2, 1, 2])
+    >>> fold_of(["bob"], ["1"], folds=5)
+    array([2])
+    """
+    check_folds(folds)
+    return _paired(_hashes(as_keys(users)), _hashes(as_keys(items)), folds, seed)
+
+
+def hashed_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.int64]:
+    """The fold of each rating, in the order of `ratings.values`, by `fold_of`."""
+    check_folds(folds)
+    users, items = (_hashes(vocabulary.keys) for vocabulary in (ratings.users, ratings.items))
+    return _paired(users[ratings.user_indices], items[ratings.item_indices], folds, seed)
+
+
+def stratified_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.int64]:
+    """The fold of each rating: the sizes of the folds differ by at most one, for each user and in all.
+
+    >>> ratings = Ratings.from_arrays(["ann"] * 4 + ["bob"] * 3, [1, 2, 3, 4, 1, 2, 3], [5.0] * 7)
+    >>> stratified_folds(ratings, folds=2)
+    array([1, 0, 0, 1, 1, 0, 0])
+    """
+    check_folds(folds)
+    random = np.random.default_rng(seed)
+    rows = random.permutation(ratings.n_users)[ratings.user_indices]
+    # Row in the high bits, chance in the low ones: rows in random order, each shuffled, to be dealt like cards.
+    shuffled = np.argsort((rows << 32) | random.integers(2**32, size=len(rows)), kind="stable")
+    dealt = np.empty(len(rows), dtype=np.int64)
+    dealt[shuffled] = np.arange(len(rows)) % folds
+    return dealt
+
+
+def check_folds(folds: int) -> None:
+    if not isinstance(folds, int | np.integer) or folds < 2:
+        raise ValueError(f"folds must be a whole number of at least 2, found {folds!r}; 5 is usual")
+
+
+def _paired(users: NDArray[np.uint64], items: NDArray[np.uint64], folds: int, seed: int) -> NDArray[np.int64]:
+    start = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    return (_mixed(_mixed(users ^ start) + items) % np.uint64(folds)).astype(np.int64)
+
+
+def _hashes(keys: Arrays) -> NDArray[np.uint64]:
+    """Σ_k (byte_k + 1) M^(k+1) over the text of each id, modulo 2⁶⁴, mixed; a number is hashed as its digits."""
+    if len(keys) == 1:
+        texts = keys[0].astype(f"S{_LONGEST_NUMBER}").view(np.uint8).reshape(-1, _LONGEST_NUMBER)
+        terms = (texts.astype(np.uint64) + np.uint64(1)) * _powers(_LONGEST_NUMBER)
+        return _mixed(terms.sum(axis=1, where=texts > 0))
+    data, offsets = keys
+    lengths = np.diff(offsets)
+    places = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
+    terms = (data.astype(np.uint64) + np.uint64(1)) * _powers(int(lengths.max(initial=0)))[places]
+    sums = np.append(np.uint64(0), np.cumsum(terms))  # wraps around, and so do the differences
+    return _mixed(sums[offsets[1:]] - sums[offsets[:-1]])
+
+
+def _powers(n: int) -> NDArray[np.uint64]:
+    return np.cumprod(np.full(n, _MULTIPLIER, dtype=np.uint64), dtype=np.uint64)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of the result depends on every bit of the number: the finaliser of SplitMix64."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
