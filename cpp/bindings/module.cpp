@@ -2,6 +2,7 @@
 // the GIL and calls the kernels. One file a family.
 #include "arrays.hpp"
 
+void bind_blocks(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_least_squares(nb::module_& m);
@@ -18,6 +19,7 @@ static std::vector<std::string> instruction_sets() {
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels. Arrays are borrowed, never copied or cast; see rankfill.kernels for the words.";
     m.def("instruction_sets", &instruction_sets, "Those this machine can run, slowest first.");
+    bind_blocks(m);
     bind_data(m);
     bind_gradients(m);
     bind_rounds(m);

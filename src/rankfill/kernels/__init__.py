@@ -1,5 +1,6 @@
 """The compiled kernels under readable names. `reference` holds a NumPy twin of each, equal to the bit."""
 
+from rankfill.kernels.blocks import BlockLoss, block_pass, block_weight
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
 from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
@@ -20,6 +21,7 @@ from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
 __all__ = [
     "LANES",
+    "BlockLoss",
     "GradientRule",
     "Growing",
     "HashedKeys",
@@ -31,6 +33,8 @@ __all__ = [
     "Rule",
     "Slack",
     "SquaredErrors",
+    "block_pass",
+    "block_weight",
     "get_threads",
     "gradient_online",
     "gradient_pass",
