@@ -27,10 +27,12 @@ def problem(loss, seed=0, n_rows=70, n_columns=31):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_pass_equals_its_twin_on_any_number_of_threads(loss, monkeypatch):
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_pass_equals_its_twin_on_any_number_of_threads(loss, isa, monkeypatch):
     rows, residuals, own, other = problem(loss)
     theirs = residuals.copy()
     expected = reference_blocks.block_pass(rows, theirs, own, other, loss, 0.3)
+    monkeypatch.setattr(kernels.blocks, "instruction_set", lambda: isa)
     for threads in (1, 2, 5, 8):
         monkeypatch.setattr(kernels.blocks, "get_threads", lambda threads=threads: threads)
         ours = residuals.copy()
@@ -64,9 +66,11 @@ def test_parabola_touches_the_loss_and_lies_above_it(loss):
             assert (above >= cost(e + moves, target) - 1e-12).all()
 
 
-def test_weight_equals_its_twin():
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_weight_equals_its_twin(isa, monkeypatch):
+    monkeypatch.setattr(kernels.blocks, "instruction_set", lambda: isa)
     rng = np.random.default_rng(0)
-    slopes, curvatures = rng.normal(size=500), rng.gamma(1.0, size=500)
+    slopes, curvatures = rng.normal(size=501), rng.gamma(1.0, size=501)
     for penalty in (1e-6, 0.1, 3.0, 20.0, 50.0):
         assert block_weight(slopes, curvatures, penalty) == reference_blocks.block_weight(slopes, curvatures, penalty)
 
@@ -98,4 +102,4 @@ def test_arrays_of_the_wrong_shape_are_refused():
     with pytest.raises(ValueError, match="one residual for each entry"):
         block_pass(rows, residuals[:-1], own, other, "squared", 0.0)
     with pytest.raises(TypeError):
-        _native.block_weight(own[:, 0], own[:, 1].astype(np.float32), 1.0)
+        _native.block_weight(own[:, 0], own[:, 1].astype(np.float32), 1.0, "baseline")

@@ -1,6 +1,7 @@
 // Fills the table of one instruction set; included by each file under cpp/isa/ after its target pragma.
 #pragma once
 
+#include "rankfill/block_update.hpp"
 #include "rankfill/coordinate_descent.hpp"
 #include "rankfill/gradient_wave.hpp"
 #include "rankfill/least_squares.hpp"
@@ -134,6 +135,7 @@ inline KernelTable make_table(std::string_view name) {
         {solve_rows, squared_errors, add_gram_of_rows},
         {residuals, shift_rows, move_rows, multiplicative_rows},
         {gradient_pass, gradient_online, reduced_rows, full_rows},
+        {block_rows, block_weight},
     };
 }
 

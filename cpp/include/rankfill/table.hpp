@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rankfill/block_pass.hpp"
 #include "rankfill/csr.hpp"
 #include "rankfill/factor_step.hpp"
 #include "rankfill/gradient_rule.hpp"
@@ -141,6 +142,11 @@ struct GradientKernels {
     void (*full_rows)(const FullGradient&, std::int64_t first, std::int64_t last);
 };
 
+struct BlockKernels {
+    void (*rows)(const BlockPass&, std::int64_t first, std::int64_t last);
+    double (*weight)(std::span<const double> slopes, std::span<const double> curvatures, double penalty);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
@@ -148,6 +154,7 @@ struct KernelTable {
     LeastSquaresKernels least_squares;
     DescentKernels descent;
     GradientKernels gradient;
+    BlockKernels block;
 };
 
 // Those this machine can run, slowest first.

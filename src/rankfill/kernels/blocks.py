@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankfill.kernels import _native
 from rankfill.kernels.rows import Rows
-from rankfill.kernels.threads import get_threads
+from rankfill.kernels.threads import get_threads, instruction_set
 
 BlockLoss = Literal["squared", "absolute", "huber", "logistic"]
 
@@ -27,9 +27,11 @@ def block_pass(
     curvature of a parabola that touches the loss there and lies above it: 1, 1/max(|e|, width), width/max(|e|, width)
     and tanh(m/2)/2m, m = r (r − e). So an absolute error below `width` costs e²/(2 width) + ½ width.
     """
-    return _native.block_pass(rows.indptr, rows.indices, rows.values, residuals, own, other, loss, width, get_threads())
+    return _native.block_pass(
+        rows.indptr, rows.indices, rows.values, residuals, own, other, loss, width, get_threads(), instruction_set()
+    )
 
 
 def block_weight(slopes: NDArray[np.float64], curvatures: NDArray[np.float64], penalty: float) -> float:
     """ξ ≥ 0 with ‖slopes / (1 + ξ curvatures)‖ = penalty; 0 where `slopes` is not longer than that."""
-    return _native.block_weight(slopes, curvatures, penalty)
+    return _native.block_weight(slopes, curvatures, penalty, instruction_set())

@@ -31,7 +31,7 @@ def block_weight(slopes: NDArray[np.float64], curvatures: NDArray[np.float64], p
     for _ in range(_STEPS):
         shrink = 1 / (1 + xi * curvatures)
         q = slopes * shrink
-        squares, change = _in_order(q * q), _in_order(q * q * (curvatures * shrink))
+        squares, change = _in_lanes(q * q), _in_lanes(q * q * (curvatures * shrink))
         excess = np.sqrt(squares) / penalty - 1
         if not (excess > 1e-13 and change > 0):
             break
@@ -55,14 +55,14 @@ def _parabolas(
 
 
 def _row_sums(rows: Rows, terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lane t mod 4 takes entry t of a row, in order."""
-    sums = np.zeros(rows.n_rows)
-    for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr.tolist())):
-        lanes = [_in_order(terms[begin + lane : end : _LANES]) for lane in range(_LANES)]
-        sums[row] = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
-    return sums
+    return np.array([_in_lanes(terms[begin:end]) for begin, end in itertools.pairwise(rows.indptr.tolist())])
 
 
-def _in_order(terms: NDArray[np.float64]) -> float:
-    """The sum from first to last; NumPy's own goes pairwise."""
-    return float(np.cumsum(terms)[-1]) if len(terms) else 0.0
+def _in_lanes(terms: NDArray[np.float64]) -> float:
+    """Lane t mod 4 takes term t, from first to last."""
+    padded = np.zeros(-(-len(terms) // _LANES) * _LANES)
+    padded[: len(terms)] = terms
+    lanes = np.zeros(_LANES)
+    for four in padded.reshape(-1, _LANES):
+        lanes = lanes + four
+    return float((lanes[0] + lanes[2]) + (lanes[1] + lanes[3]))
