@@ -6,13 +6,14 @@ from .data import (
     Ratings,
     Vocabulary,
     datasets,
+    read_batches,
     read_pairs,
     read_ratings,
     read_titles,
     split,
     synthetic,
 )
-from .evaluation import evaluate
+from .evaluation import cross_validate, cross_validate_stream, evaluate
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
@@ -53,12 +54,15 @@ __all__ = [
     "Topic",
     "VarianceReduced",
     "Vocabulary",
+    "cross_validate",
+    "cross_validate_stream",
     "datasets",
     "evaluate",
     "explain",
     "get_threads",
     "load",
     "plots",
+    "read_batches",
     "read_pairs",
     "read_ratings",
     "read_titles",

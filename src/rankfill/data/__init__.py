@@ -1,6 +1,7 @@
 """Ratings, ids, files, splits and data sets."""
 
 from rankfill.data import datasets, synthetic
+from rankfill.data.batches import read_batches
 from rankfill.data.dataset import Dataset
 from rankfill.data.ratings import Ratings
 from rankfill.data.readers import read_pairs, read_ratings, read_titles
@@ -12,6 +13,7 @@ __all__ = [
     "Ratings",
     "Vocabulary",
     "datasets",
+    "read_batches",
     "read_pairs",
     "read_ratings",
     "read_titles",

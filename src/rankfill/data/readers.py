@@ -121,7 +121,7 @@ def _read(table: Table, positions: Positions) -> tuple[Columns, Columns]:
         faults = {role: row for role, row in unread.items() if role not in wider}
         if faults:
             role = min(faults, key=faults.__getitem__)
-            raise _complaint(table, role, faults[role], positions[role])
+            raise complaint(table, role, faults[role], positions[role])
         types |= wider
 
 
@@ -150,7 +150,7 @@ def _fetch(table: Table, positions: Positions, types: dict[str, str]) -> tuple[C
     for careful, strict in ((False, True), (True, True), (True, False)):
         if not strict and isinstance(table, TextTable):
             table.complain_about_lines()  # if none is at fault, lax reading copes: with mixed line ends, say
-        query = _query(table, positions, types, table.relation(strict=strict), careful)
+        query = query_columns(table, positions, types, table.relation(strict=strict), careful)
         try:
             with connection() as database:
                 if as_strings:
@@ -174,7 +174,7 @@ def _fetch_strings(database: Any, query: str, roles: Sequence[str]) -> tuple[Col
     return database.execute(f"SELECT * REPLACE ({codes}) FROM loaded").fetchnumpy(), strings
 
 
-def _query(table: Table, positions: Positions, types: dict[str, str], relation: str, careful: bool) -> str:
+def query_columns(table: Table, positions: Positions, types: dict[str, str], relation: str, careful: bool) -> str:
     """The columns in SQL, NULL where a field cannot be read."""
     casts, results = [], []
     for role, position in positions.items():
@@ -202,7 +202,7 @@ def _cast(table: Table, role: str, position: int, types: dict[str, str]) -> str:
     return f"COALESCE({number}, {date})" if isinstance(table, TextTable) else date
 
 
-def _complaint(table: Table, role: str, row: int, position: int) -> ValueError:
+def complaint(table: Table, role: str, row: int, position: int) -> ValueError:
     place, text = table.describe(row, position)
     if not text:
         return ValueError(f"{place}: the {role} is empty; fill it in or drop it")

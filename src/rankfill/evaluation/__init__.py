@@ -1,5 +1,15 @@
 """How good a model is, measured on ratings it has not seen."""
 
+from rankfill.evaluation.cross_validation import CrossValidation, cross_validate
 from rankfill.evaluation.evaluate import Score, evaluate
+from rankfill.evaluation.streaming import StreamReport, StreamValidation, cross_validate_stream
 
-__all__ = ["Score", "evaluate"]
+__all__ = [
+    "CrossValidation",
+    "Score",
+    "StreamReport",
+    "StreamValidation",
+    "cross_validate",
+    "cross_validate_stream",
+    "evaluate",
+]

@@ -202,10 +202,14 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _error(self, ratings: Ratings) -> float:
         """The error on ratings with any vocabulary, in the model's `measure`."""
+        return MEASURES[self.measure](ratings.values, self._predicted(ratings))
+
+    def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
+        """What `predict` says of each rating, found by row numbers instead of ids."""
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
         scores = self._score(users, items)
-        return MEASURES[self.measure](ratings.values, np.clip(scores, *self.range_) if self._clips else scores)
+        return np.clip(scores, *self.range_) if self._clips else scores
 
     @staticmethod
     def _own_rows(own: Vocabulary, other: Vocabulary) -> NDArray[np.int32]:

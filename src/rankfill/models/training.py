@@ -52,6 +52,12 @@ def order_seed(seed: int, epoch: int) -> int:
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
+def asked_to_stop(callbacks: Iterable[Callable[[Any], Any]], report: Any) -> bool:
+    """Calls them all; whether one of them returned True."""
+    wishes = [callback(report) for callback in callbacks]
+    return any(isinstance(wish, bool | np.bool_) and bool(wish) for wish in wishes)
+
+
 class TimeBudget:
     """A callback that stops the training after so many seconds of learning."""
 
@@ -119,5 +125,4 @@ class Training:
         if first or watched < self._best:
             self._best = watched
             self._best_state = None if validation is None else model._snapshot()
-        wishes = [callback(report) for callback in self.callbacks]
-        self._stop = self._since_best >= PATIENCE or any(isinstance(wish, bool | np.bool_) and wish for wish in wishes)
+        self._stop = asked_to_stop(self.callbacks, report) or self._since_best >= PATIENCE

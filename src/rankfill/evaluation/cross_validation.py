@@ -1,0 +1,77 @@
+"""V-fold cross-validation: each part of the ratings is predicted by a model that learned from the others."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from rankfill.data import Ratings
+from rankfill.data.folds import check_folds, stratified_folds
+from rankfill.evaluation.fold_errors import FoldErrors
+from rankfill.models import Model
+from rankfill.objectives.measures import MEASURES, Measure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(FoldErrors):
+    """Prints as the error with its standard error."""
+
+    seconds: float
+
+    __repr__ = FoldErrors.__str__
+
+
+def cross_validate(
+    model: Model,
+    ratings: Ratings,
+    folds: int = 5,
+    *,
+    measure: Measure | None = None,
+    seed: int = 0,
+    callbacks: tuple[Callable[[FoldErrors], None], ...] = (),
+) -> CrossValidation:
+    """The error of a model on ratings it has not learned from, each rating being held out once.
+
+    The folds are parts of the ratings, each with its share of every user's (`data.folds.stratified_folds`). The model
+    itself stays as it is; a copy of it learns each time, on all threads. `measure` is the model's own unless
+    given. Each of `callbacks` is called after every fold with the errors so far.
+
+    >>> import rankfill as rf
+    >>> ratings = rf.synthetic.low_rank(60, 40, n_ratings=1200, rank=2, seed=0)
+    >>> rf.cross_validate(rf.Bias(effects="none"), ratings).error > rf.cross_validate(rf.Bias(), ratings).error
+    True
+    """
+    check_arguments(model, measure)
+    measure = measure or model.measure
+    started, errors = time.perf_counter(), np.full(folds, np.nan)
+    for fold, (train, test) in enumerate(fold_pairs(ratings, folds, seed)):
+        errors[fold] = error_of(clone(model).fit(train), test, measure)
+        for callback in callbacks:
+            callback(FoldErrors(measure, errors[: fold + 1]))
+    return CrossValidation(measure, errors, time.perf_counter() - started)
+
+
+def fold_pairs(ratings: Ratings, folds: int, seed: int) -> list[tuple[Ratings, Ratings]]:
+    """What to learn from and what to predict, for each fold."""
+    check_folds(folds)
+    if not isinstance(ratings, Ratings):
+        raise TypeError(f"cross-validation needs Ratings, found {type(ratings).__name__}; use Ratings.from_…")
+    if len(ratings) < folds:
+        raise ValueError(f"{folds} folds need at least as many ratings, found {len(ratings)}; give fewer folds")
+    dealt = stratified_folds(ratings, folds, seed)
+    return [(ratings.select(dealt != fold), ratings.select(dealt == fold)) for fold in range(folds)]
+
+
+def error_of(model: Model, test: Ratings, measure: Measure) -> float:
+    if measure == model.measure:
+        return model._error(test)
+    return MEASURES[measure](test.values, model._predicted(test))
+
+
+def check_arguments(model: Model, measure: str | None) -> None:
+    if not isinstance(model, Model):
+        raise TypeError(f"cross-validation needs a rankfill model such as ALS(), found {type(model).__name__}")
+    if measure is not None and measure not in MEASURES:
+        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, found {measure!r}")
