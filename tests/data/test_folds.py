@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankfill.data import Ratings
@@ -27,6 +27,7 @@ def mixed_by_hand(number: int) -> int:
     return number ^ (number >> 31)
 
 
+@settings(deadline=None)
 @given(IDS, IDS, st.integers(2, 12), st.integers(0, 2**40))
 def test_folds_equal_their_definition(users, items, folds, seed):
     n = min(len(users), len(items))
@@ -72,6 +73,7 @@ def test_folds_are_even_along_rows_and_columns_and_change_with_the_seed(ids):
     assert same == pytest.approx(0.2, abs=0.01)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=30), st.integers(2, 7), st.integers(0, 9))
 def test_stratified_folds_share_each_user_out(counts, folds, seed):
     users = np.repeat(np.arange(len(counts)), counts)

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankfill.data import Ratings, read_pairs, read_ratings, read_titles
@@ -140,6 +140,7 @@ def test_large_numbers_after_small_ones_stay_numbers(write):
 FIELDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
 
 
+@settings(deadline=None)
 @given(rows=st.lists(st.tuples(FIELDS, FIELDS, st.floats(-9, 9, width=32)), min_size=1, max_size=20))
 def test_string_ids_of_any_letters_come_back_in_file_order(tmp_path_factory, rows):
     text = io.StringIO()
