@@ -9,6 +9,7 @@ void bind_least_squares(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_rounds(nb::module_& m);
 void bind_scoring(nb::module_& m);
+void bind_sparse(nb::module_& m);
 
 static std::vector<std::string> instruction_sets() {
     std::vector<std::string> names;
@@ -26,4 +27,5 @@ NB_MODULE(_native, m) {
     bind_scoring(m);
     bind_least_squares(m);
     bind_descent(m);
+    bind_sparse(m);
 }

@@ -8,6 +8,7 @@
 #include "rankfill/isa.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/row_order.hpp"
+#include "rankfill/sparse_pattern.hpp"
 #include "rankfill/table.hpp"
 
 #if defined(__clang__)

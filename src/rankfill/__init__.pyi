@@ -27,6 +27,7 @@ from .models import (
     MultiplicativeNMF,
     PassiveAggressive,
     Recommendations,
+    SoftImpute,
     TimeBudget,
     VarianceReduced,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Ratings",
     "Reason",
     "Recommendations",
+    "SoftImpute",
     "TimeBudget",
     "Topic",
     "VarianceReduced",

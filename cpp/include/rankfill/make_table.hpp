@@ -9,6 +9,7 @@
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
 #include "rankfill/ridge_rows.hpp"
+#include "rankfill/sparse_products.hpp"
 #include "rankfill/table.hpp"
 #include "rankfill/top_n.hpp"
 #include "rankfill/wave.hpp"
@@ -136,6 +137,9 @@ inline KernelTable make_table(std::string_view name) {
         {residuals, shift_rows, move_rows, multiplicative_rows},
         {gradient_pass, gradient_online, reduced_rows, full_rows},
         {block_rows, block_weight},
+        {entries_of_rows<float>, times_rows<float>},
+        {entries_of_rows<double>, times_rows<double>},
+        gram_rows,
     };
 }
 

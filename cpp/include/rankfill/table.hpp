@@ -14,6 +14,7 @@
 #include "rankfill/gradient_rule.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/rule.hpp"
+#include "rankfill/sparse_pattern.hpp"
 
 namespace rankfill {
 
@@ -147,6 +148,14 @@ struct BlockKernels {
     double (*weight)(std::span<const double> slopes, std::span<const double> curvatures, double penalty);
 };
 
+template <class T>
+struct SparseKernels {
+    void (*entries)(const Pattern&, Block<const T> left, Block<const T> right, std::int64_t first, std::int64_t last,
+                    T* result);
+    void (*times)(const Pattern&, const T* values, Block<const T>, std::int64_t first, std::int64_t last,
+                  Block<T> result);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
@@ -155,6 +164,10 @@ struct KernelTable {
     DescentKernels descent;
     GradientKernels gradient;
     BlockKernels block;
+    SparseKernels<float> sparse_float;
+    SparseKernels<double> sparse_double;
+    void (*sparse_gram)(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
+                        std::int64_t first, std::int64_t last, Block<double> result);
 };
 
 // Those this machine can run, slowest first.

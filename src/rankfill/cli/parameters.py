@@ -30,6 +30,8 @@ MEANINGS = {
     "power": "How fast the steps fall when --step is power: 0 not at all, 1 fast.",
     "averaging": "Take the mean of the factors after each pass instead of the last.",
     "effects": "Which averages to use beside the mean rating.",
+    "offset": "What is subtracted from the ratings first: nothing, the mean, or the effects of users and items.",
+    "gap": "Stop once the objective is proved to be within this share of the best possible. None: do not ask.",
     "shrinkage": "How many ratings of the mean each average or row starts with.",
 }
 """Meanings by name. A line `name: meaning` in the docstring of a model comes first."""

@@ -17,6 +17,7 @@ from rankfill.kernels.rounds import (
 )
 from rankfill.kernels.rows import Rows, sort_into_rows
 from rankfill.kernels.scoring import predict_pairs, top_n
+from rankfill.kernels.sparse import sparse_entries, sparse_gram, sparse_times
 from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
 __all__ = [
@@ -54,6 +55,9 @@ __all__ = [
     "shift_residuals",
     "solve_rows",
     "sort_into_rows",
+    "sparse_entries",
+    "sparse_gram",
+    "sparse_times",
     "squared_errors",
     "top_n",
 ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rankfill.kernels.factors import LANES
 from rankfill.kernels.reference_descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.reference_least_squares import gram_matrix, solve_rows, squared_errors
+from rankfill.kernels.reference_sparse import sparse_entries, sparse_gram, sparse_times
 from rankfill.kernels.rounds import Losses, Rule
 from rankfill.kernels.rows import Rows
 
@@ -23,6 +24,9 @@ __all__ = [
     "shift_residuals",
     "solve_rows",
     "sort_into_rows",
+    "sparse_entries",
+    "sparse_gram",
+    "sparse_times",
     "squared_errors",
     "top_n",
 ]

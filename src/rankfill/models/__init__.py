@@ -8,6 +8,7 @@ from rankfill.models.gradient_descent import GradientDescent
 from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
 from rankfill.models.sgd import SGD
+from rankfill.models.soft_impute import SoftImpute
 from rankfill.models.training import EpochReport, TimeBudget
 from rankfill.models.variance_reduced import VarianceReduced
 
@@ -19,6 +20,7 @@ MODELS: dict[str, type[Model]] = {
     "passive-aggressive": PassiveAggressive,
     "sgd": SGD,
     "variance-reduced": VarianceReduced,
+    "soft-impute": SoftImpute,
     "gradient-descent": GradientDescent,
 }
 
@@ -34,6 +36,7 @@ __all__ = [
     "MultiplicativeNMF",
     "PassiveAggressive",
     "Recommendations",
+    "SoftImpute",
     "TimeBudget",
     "VarianceReduced",
 ]

@@ -57,7 +57,7 @@ class Bias(FactorModel):
     def _set_effects(self, ratings: Ratings) -> None:
         item_level = np.full(ratings.n_items, self.mean_)
         if self.effects in ("items", "both"):
-            item_level += self._shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
+            item_level += self.shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
         items = np.column_stack([item_level, np.ones(ratings.n_items)])
         self._set_factors(padded_copy(np.zeros((ratings.n_users, 2))), padded_copy(items), rank=2)
         self._users.array[:, :2] = self.fold_in(ratings)
@@ -70,10 +70,15 @@ class Bias(FactorModel):
         rows[:, 0] = 1
         if self.effects in ("users", "both"):
             left_over = known.values - self._items.array[known.item_indices, 0]
-            rows[:, 1] = self._shrunk_mean(known.user_indices, left_over, len(rows))
+            rows[:, 1] = self.shrunk_mean(known.user_indices, left_over, len(rows))
         return rows
 
-    def _shrunk_mean(
+    def predict_rows(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Predictions by row number, in double and not clipped."""
+        levels: NDArray[np.float64] = self._items.array[items, 0] + self._users.array[users, 1].astype(np.float64)
+        return levels
+
+    def shrunk_mean(
         self, groups: NDArray[np.int32], values: NDArray[np.floating], n_groups: int
     ) -> NDArray[np.float64]:
         """Σ values / (α + count) of each group; 0 for an empty one."""

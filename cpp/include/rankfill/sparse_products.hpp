@@ -1,0 +1,84 @@
+// Products of a sparse matrix, in the precision of its values: entries of a low-rank matrix where the pattern has
+// them, sparse times block, and the Gram matrix of the rows. Rows are independent, every number has one order of sums.
+#pragma once
+
+#include "rankfill/lanes.hpp"
+#include "rankfill/sparse_pattern.hpp"
+
+namespace rankfill::RANKFILL_ISA {
+
+// Lane c mod 16 takes column c; then 16 → 8 → 4 → 2 → 1.
+template <class T>
+RANKFILL_INLINE T dot_of_any_width(const T* a, const T* b, std::int64_t width) {
+    Register<T> sums[kParts<T>] = {};
+    std::int64_t c = 0;
+    for (; c + kLanes <= width; c += kLanes)
+        for (int p = 0; p < kParts<T>; ++p)
+            sums[p] = sums[p] + load(a + c + p * kWidth<T>) * load(b + c + p * kWidth<T>);
+    if (c < width) {
+        T last_a[kLanes] = {}, last_b[kLanes] = {};
+        std::copy(a + c, a + width, last_a);
+        std::copy(b + c, b + width, last_b);
+        for (int p = 0; p < kParts<T>; ++p)
+            sums[p] = sums[p] + load(last_a + p * kWidth<T>) * load(last_b + p * kWidth<T>);
+    }
+    for (int half = kParts<T> / 2; half >= 1; half /= 2)
+        for (int p = 0; p < half; ++p) sums[p] = sums[p] + sums[p + half];
+    return fold<T>(sums[0]);
+}
+
+template <class T>
+void entries_of_rows(const Pattern& pattern, Block<const T> left, Block<const T> right, std::int64_t first,
+                     std::int64_t last, T* result) {
+    for (std::int64_t row = first; row < last; ++row)
+        for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
+            result[t] = dot_of_any_width(left.row(row), right.row(pattern.indices[t]), left.width);
+}
+
+// `Parts` registers of a row of the product stay where they are while the entries of the row go by.
+template <int Parts, class T>
+RANKFILL_INLINE void times_tile(const Pattern& pattern, const T* values, Block<const T> block, std::int64_t row,
+                                std::int64_t column, T* result) {
+    Register<T> sums[Parts] = {};
+    for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t) {
+        const T* x = block.row(pattern.indices[t]) + column;
+        for (int p = 0; p < Parts; ++p) sums[p] = sums[p] + values[t] * load(x + p * kWidth<T>);
+    }
+    for (int p = 0; p < Parts; ++p) store(result + column + p * kWidth<T>, sums[p]);
+}
+
+template <class T>
+void times_rows(const Pattern& pattern, const T* values, Block<const T> block, std::int64_t first, std::int64_t last,
+                Block<T> result) {
+    constexpr int wide = 8;
+    for (std::int64_t row = first; row < last; ++row) {
+        T* target = result.row(row);
+        std::int64_t c = 0;
+        for (; c + wide * kWidth<T> <= block.width; c += wide * kWidth<T>)
+            times_tile<wide>(pattern, values, block, row, c, target);
+        for (; c + kWidth<T> <= block.width; c += kWidth<T>) times_tile<1>(pattern, values, block, row, c, target);
+        for (; c < block.width; ++c) {
+            T sum = 0;
+            for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
+                sum = sum + values[t] * block.row(pattern.indices[t])[c];
+            target[c] = sum;
+        }
+    }
+}
+
+// Row r of A Aᵀ: every entry of row r of A, in order, times the column of A it is in. `columns` is Aᵀ by its rows.
+inline void gram_rows(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
+                      std::int64_t first, std::int64_t last, Block<double> result) {
+    for (std::int64_t row = first; row < last; ++row) {
+        double* target = result.row(row);
+        std::fill(target, target + result.width, 0.0);
+        for (std::int64_t t = rows.indptr[row]; t < rows.indptr[row + 1]; ++t) {
+            const double value = values[t];
+            const std::int32_t column = rows.indices[t];
+            for (std::int64_t s = columns.indptr[column]; s < columns.indptr[column + 1]; ++s)
+                target[columns.indices[s]] += value * column_values[s];
+        }
+    }
+}
+
+}  // namespace rankfill::RANKFILL_ISA

@@ -1,0 +1,41 @@
+"""Products of a sparse matrix whose values may be any numbers of the caller's: of `rows` only the pattern is read.
+
+Values and blocks are both float64 or both float32; sums are in that precision, in one order for any number of threads.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import _native
+from rankfill.kernels.rows import Rows
+from rankfill.kernels.threads import get_threads, instruction_set
+
+Real = TypeVar("Real", np.float32, np.float64)
+
+
+def sparse_entries(rows: Rows, left: NDArray[Real], right: NDArray[Real]) -> NDArray[Real]:
+    """left[row]·right[column] of every entry."""
+    product: Any = _native.sparse_entries if left.dtype == np.float64 else _native.sparse_entries_float
+    entries: NDArray[Real] = product(rows.indptr, rows.indices, left, right, get_threads(), instruction_set())
+    return entries
+
+
+def sparse_times(rows: Rows, values: NDArray[Real], block: NDArray[Real]) -> NDArray[Real]:
+    """The matrix with these values times a dense block: Σ values · block[column] for every row."""
+    product: Any = _native.sparse_times if values.dtype == np.float64 else _native.sparse_times_float
+    result: NDArray[Real] = product(rows.indptr, rows.indices, values, block, get_threads(), instruction_set())
+    return result
+
+
+def sparse_gram(
+    rows: Rows, values: NDArray[np.float64], columns: Rows, column_values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """A Aᵀ, dense; `columns` and `column_values` are the same matrix A by column."""
+    return _native.sparse_gram(
+        *(rows.indptr, rows.indices, values),
+        *(columns.indptr, columns.indices, column_values),
+        get_threads(),
+        instruction_set(),
+    )

@@ -1,0 +1,25 @@
+"""Large matrices that are never written out: sparse, low-rank, and the sum of both."""
+
+from rankfill.linalg.low_rank import LowRank, balanced
+from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank
+from rankfill.linalg.singular import (
+    SingularPairs,
+    leading_pairs,
+    spectral_bound,
+    start_block,
+    subspace_iteration,
+)
+
+__all__ = [
+    "LowRank",
+    "Operator",
+    "Pattern",
+    "SingularPairs",
+    "SparseMatrix",
+    "SparsePlusLowRank",
+    "balanced",
+    "leading_pairs",
+    "spectral_bound",
+    "start_block",
+    "subspace_iteration",
+]

@@ -1,0 +1,123 @@
+"""Leading singular pairs, and a bound from above of the largest singular value.
+
+Lanczos and subspace iteration approach singular values from below. A certificate needs a bound from above:
+`spectral_bound` gives one, proved by a Cholesky factorisation of c²I − AᵀA where the smaller side fits in memory.
+Elsewhere it is that of Kuczyński and Woźniakowski (SIAM J. Matrix Anal. 1992, theorem 4.2): after k steps of Lanczos
+from a start that is uniform on the sphere, the largest eigenvalue of AᵀA (order n) is at most θ/(1 − ε) with
+probability 1 − 1.648 √n e^{−√ε (2k − 1)}, θ the largest Ritz value; ε is taken such that this fails once in 10⁹.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+
+from rankfill.linalg.operators import Block, Operator, SparseMatrix
+
+GRAM_LIMIT = 8000
+"""The longest smaller side, in rows, whose Gram matrix is written out: half a gigabyte."""
+
+_DENSE_LIMIT = 64
+_LANCZOS_STEPS = 600
+_ODDS = 1e-9
+
+
+class SingularPairs(NamedTuple):
+    """A ≈ left · diag(values) · rightᵀ, largest first."""
+
+    left: Block
+    values: NDArray[np.float64]
+    right: Block
+
+
+def start_block(n: int, width: int, seed: int = 0) -> Block:
+    """Random directions to start from, the same for the same seed."""
+    return np.random.default_rng(seed).standard_normal((n, width))
+
+
+def leading_pairs(matrix: Operator, k: int, seed: int = 0, tol: float = 0.0) -> SingularPairs:
+    """The k leading pairs by Lanczos; fewer where the matrix has fewer. `tol` is relative, 0 all there is."""
+    n, m = matrix.shape
+    if min(n, m) <= max(_DENSE_LIMIT, 2 * k):
+        left, values, right = scipy.linalg.svd(_written_out(matrix), full_matrices=False, check_finite=False)
+        return SingularPairs(left[:, :k], values[:k], right[:k].T)
+    operator = scipy.sparse.linalg.LinearOperator(
+        matrix.shape,
+        matvec=lambda x: matrix.times(x.reshape(-1, 1)).ravel(),
+        rmatvec=lambda y: matrix.transposed_times(y.reshape(-1, 1)).ravel(),
+        dtype=np.float64,
+    )
+    start = start_block(min(n, m), 1, seed).ravel()
+    left, values, right = scipy.sparse.linalg.svds(operator, k, v0=start, tol=tol)
+    order = np.argsort(-values)
+    return SingularPairs(left[:, order], values[order], right[order].T)
+
+
+def subspace_iteration(matrix: Operator, right: Block, steps: int = 1) -> SingularPairs:
+    """As many approximate pairs as `right` has columns: power steps from there, then the best within that space."""
+    left = np.linalg.qr(matrix.times(right))[0]
+    for _ in range(steps - 1):
+        right = np.linalg.qr(matrix.transposed_times(left))[0]
+        left = np.linalg.qr(matrix.times(right))[0]
+    right, small = np.linalg.qr(matrix.transposed_times(left))
+    u, values, vt = scipy.linalg.svd(small.T, check_finite=False)
+    return SingularPairs(left @ u, values, right @ vt.T)
+
+
+def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> float:
+    """A number that σ₁ does not exceed, above it by a share of about `slack` at most where the Gram matrix fits."""
+    scale = float(np.abs(matrix.values).max(initial=0.0))
+    if scale == 0.0:
+        return 0.0
+    unit = SparseMatrix(matrix.pattern, matrix.values / scale)  # so that squares neither overflow nor vanish
+    if min(unit.shape) > GRAM_LIMIT:
+        return scale * _probable_bound(unit, seed)
+    gram = unit.gram()
+    if len(gram) <= _DENSE_LIMIT:
+        largest = float(np.linalg.eigvalsh(gram)[-1])
+    else:
+        largest = float(leading_pairs(unit, 1, seed, tol=1e-3 * slack).values[0]) ** 2 * (1 + slack)
+        if not _is_bound(gram, largest):
+            largest = float(scipy.linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1, len(gram) - 1])[0])
+    rounding = 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
+    return scale * math.sqrt(largest + rounding)
+
+
+def _is_bound(gram: NDArray[np.float64], bound: float) -> bool:
+    """Whether bound · I − gram is positive definite."""
+    shifted = -gram
+    shifted.flat[:: len(gram) + 1] += bound
+    return bool(scipy.linalg.lapack.dpotrf(shifted, lower=0, clean=0, overwrite_a=1)[1] == 0)
+
+
+def _probable_bound(matrix: Operator, seed: int) -> float:
+    transpose = matrix.shape[1] > matrix.shape[0]
+    first, second = matrix.times, matrix.transposed_times
+    if transpose:
+        first, second = second, first
+    order = min(matrix.shape)
+    steps = min(_LANCZOS_STEPS, order)
+    basis = np.zeros((steps, order))
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    vector = start_block(order, 1, seed).ravel()
+    for k in range(steps):
+        basis[k] = vector / np.linalg.norm(vector)
+        vector = second(first(basis[k].reshape(-1, 1))).ravel()
+        diagonal[k] = basis[k] @ vector
+        for _ in range(2):  # twice is enough to stay orthogonal
+            vector -= basis[: k + 1].T @ (basis[: k + 1] @ vector)
+        beside[k] = np.linalg.norm(vector)
+        if beside[k] <= np.finfo(float).eps * diagonal[0]:
+            steps = k + 1
+            break
+    ritz = scipy.linalg.eigvalsh_tridiagonal(diagonal[:steps], beside[: steps - 1])[-1]
+    root = math.log(1.648 * math.sqrt(order) / _ODDS) / (2 * steps - 1)
+    return math.sqrt(float(ritz) / max(1 - root**2, np.finfo(float).eps))
+
+
+def _written_out(matrix: Operator) -> Block:
+    n, m = matrix.shape
+    return matrix.times(np.eye(m)) if m <= n else matrix.transposed_times(np.eye(n)).T

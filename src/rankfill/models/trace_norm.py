@@ -1,0 +1,279 @@
+"""What models share that complete a matrix under its trace norm, the sum of its singular values.
+
+    J(W) = ½ Σ_Ω (r_ui − o_ui − w_ui)² + λ ‖D_u W D_i‖_*
+
+o is the `offset`, subtracted first: nothing, the mean rating, or the effects of user and item (`Bias()`). With
+weighting="constant" D_u and D_i are identities; with "count" they hold the square roots of how many ratings the row
+has, relative to the mean number: rows with few ratings cost less. The unknown of all solvers is Z = D_u W D_i, as
+Z = left · rightᵀ; entries are w_ui = c_ui z_ui, c_ui = 1/(d_u d_i).
+
+**Certificate.** The dual is max_q Σ_Ω (q r − ½ q²) subject to σ₁(c ∘ q) ≤ λ. From the residual e of any iterate,
+q = s e is feasible for 0 ≤ s ≤ λ/σ₁(c ∘ e); the best s is Σ e r / Σ e², within that. J minus the dual value bounds how
+far J is from the best possible. σ₁ is bounded from above (`linalg.spectral_bound`), so the gap is proved, not guessed.
+
+penalty=None takes λ = 0.75 σ₁(c ∘ e ∘ ±1): e is what `Bias()` leaves over, with signs that are random. That is the
+size of noise of the same magnitude at the same entries, which λ has to exceed for noise not to be learned.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.data import Ratings
+from rankfill.kernels import Ridge, Rows, padded, solve_rows
+from rankfill.linalg import LowRank, Pattern, SparseMatrix, balanced, leading_pairs, spectral_bound
+from rankfill.models.bias import Bias
+from rankfill.models.factors import FactorModel
+from rankfill.models.settings import check_positive, check_training, check_word
+from rankfill.models.training import Callback, EpochReport, Training
+
+Offset = Literal["none", "mean", "bias"]
+Weighting = Literal["constant", "count"]
+
+NOISE_SHARE = 0.75
+_CERTIFIED_EVERY_PASS = 1000
+"""Up to this many rows on the smaller side the gap is proved in every pass, beyond where the goal is near."""
+
+
+class Iterate(NamedTuple):
+    """Z, balanced, and the residual r − o − w of every rating, in order by user."""
+
+    solution: LowRank
+    residual: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The ratings as the solvers see them: in double, less their offset, without empty rows and columns."""
+
+    pattern: Pattern
+    values: NDArray[np.float64]
+    users: NDArray[np.intp]
+    """The row numbers in the ratings of the rows here."""
+    items: NDArray[np.intp]
+    user_scale: NDArray[np.float64]
+    """1/d_u."""
+    item_scale: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.pattern.shape
+
+    @cached_property
+    def scale(self) -> NDArray[np.float64]:
+        """c of every entry."""
+        return self.user_scale[self.pattern.users] * self.item_scale[self.pattern.items]
+
+    @cached_property
+    def curvature(self) -> float:
+        """How fast the gradient can change: the largest c²."""
+        return float(np.max(self.scale**2, initial=0.0))
+
+    @cached_property
+    def largest_penalty(self) -> float:
+        """λ_max: from here on Z = 0 is the solution."""
+        return spectral_bound(self.descent(self.values))
+
+    def residual(self, solution: LowRank) -> NDArray[np.float64]:
+        return self.values - self.predicted(solution)
+
+    def predicted(self, solution: LowRank) -> NDArray[np.float64]:
+        """w of every entry."""
+        left, right = solution
+        return self.pattern.entries(left * self.user_scale[:, None], right * self.item_scale[:, None])
+
+    def descent(self, residual: NDArray[np.float64]) -> SparseMatrix:
+        """c ∘ e: minus the gradient of ½ Σ e² in Z."""
+        return SparseMatrix(self.pattern, self.scale * residual)
+
+    def iterate(self, solution: LowRank) -> Iterate:
+        return Iterate(solution, self.residual(solution))
+
+    def objective(self, iterate: Iterate, penalty: float) -> float:
+        return 0.5 * float(iterate.residual @ iterate.residual) + penalty * iterate.solution.trace_norm
+
+    def dual(self, residual: NDArray[np.float64], bound: float, penalty: float) -> float:
+        """The largest dual value of a multiple of the residual; `bound` is at least σ₁(c ∘ e)."""
+        along, square = float(residual @ self.values), float(residual @ residual)
+        if square == 0.0:
+            return 0.0
+        share = min(max(along / square, 0.0), penalty / bound) if bound > 0 else along / square
+        return share * along - 0.5 * share**2 * square
+
+
+class TraceNormModel(FactorModel):
+    """Subclasses make `_iterates`; each of them is a pass: kept, measured and reported here."""
+
+    offset: Offset
+    weighting: Weighting
+    gap: float | None
+    passes: int
+    tol: float | None
+    seed: int
+    penalty_: float
+
+    @abstractmethod
+    def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
+        """One a pass, for ever; `start` is the zero matrix, or what `init` has learned. Z comes balanced."""
+
+    def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
+        """The best rows for people not in training, the items as they are: (p_u, b_u, 1) with offset="bias"."""
+        self._check_fitted()
+        known = self._in_own_items(new_user_ratings)
+        rows, values = padded(known.n_users, max(self._width, 1)), known.values
+        if self.biased_:
+            left_over = values - np.float32(self.offset_) - self.item_biases_[known.item_indices]
+            rows[:, self.rank_] = Bias().shrunk_mean(known.user_indices, left_over, known.n_users)
+            rows[:, self.rank_ + 1] = 1
+            values = values - rows[known.user_indices, self.rank_]
+        if self.rank_:
+            by_count = self.weighting == "count"
+            rated = int((self._user_counts.array > 0).sum())
+            ridge = Ridge(
+                rank=self.rank_,
+                penalty=self.penalty_ * rated / self.n_ratings_ if by_count else self.penalty_,
+                by_count=by_count,
+                offset=self.offset_,
+                held_column=self.rank_ + 1 if self.biased_ else -1,
+            )
+            solve_rows(known.by_user._replace(values=values), rows, self._items.array, ridge)
+        return rows[:, : self._width]
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        check_training(self)
+        check_word("offset", self.offset, Offset)
+        check_word("weighting", self.weighting, Weighting)
+        if self.gap is not None:
+            check_positive("gap", self.gap)
+        if getattr(self, "penalty", None) is not None:
+            check_positive("penalty", self.penalty)
+
+    def _learn(
+        self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
+    ) -> None:
+        problem = self._prepare(ratings)
+        start = LowRank.zero(*problem.shape) if init is None else self._start_at(init, problem)
+        with Training(self, validation, [*callbacks, self._goal_reached]) as training:
+            iterates = self._iterates(problem, start)
+            for _ in training.epochs():
+                iterate = next(iterates)
+                self._keep(problem, iterate.solution)
+                objective = self._objective(problem, iterate)
+                gap = self._proved_gap(problem, iterate, objective)
+                training.report(objective, float(np.sqrt(np.mean(iterate.residual**2))), gap)
+
+    def _prepare(self, ratings: Ratings) -> Problem:
+        """Takes note of the offset, and of λ where the settings or the data give it."""
+        effects = Bias().fit(ratings)
+        biased = self.offset == "bias"
+        width = 2 * biased
+        users, items = (padded(n, max(width, 1)) for n in ratings.shape)
+        if biased:
+            users[:, 0], users[:, 1] = effects.user_factors_[:, 1], 1
+            items[:, 0], items[:, 1] = 1, effects.item_factors_[:, 0] - np.float32(self.mean_)
+        self._set_factors(users, items, 0, biased=biased, offset=0.0 if self.offset == "none" else self.mean_)
+        problem = problem_of(ratings, self._levels(ratings), by_count=self.weighting == "count")
+        penalty: float | None = getattr(self, "penalty", None)
+        self.penalty_ = self._level_of_noise(problem, ratings, effects) if penalty is None else float(penalty)
+        return problem
+
+    def _levels(self, ratings: Ratings) -> NDArray[np.float64]:
+        """o of every rating."""
+        biases = self.user_biases_.astype(np.float64)[ratings.user_indices] + self.item_biases_[ratings.item_indices]
+        return self.offset_ + biases
+
+    def _level_of_noise(self, problem: Problem, ratings: Ratings, effects: Bias) -> float:
+        left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
+        signs = np.random.default_rng(self.seed).choice([-1.0, 1.0], len(ratings))
+        noise = problem.descent(left_over * signs)
+        return NOISE_SHARE * float(leading_pairs(noise, 1, tol=1e-3).values[0]) or 1.0
+
+    def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
+        """Z of the other model at the ids that both know; zero elsewhere."""
+        init._check_fitted()
+        sides = []
+        for theirs, own_ids, their_ids, rows, scale in (
+            (init._users, self.users_, init.users_, problem.users, problem.user_scale),
+            (init._items, self.items_, init.items_, problem.items, problem.item_scale),
+        ):
+            numbers = self._own_rows(their_ids, own_ids)[rows]
+            factors = theirs.array[numbers, : init.rank_].astype(np.float64)
+            factors[numbers < 0] = 0
+            sides.append(factors / scale[:, None])
+        return balanced(LowRank(*sides))
+
+    def _keep(self, problem: Problem, solution: LowRank) -> None:
+        """Makes Z the factors of the model."""
+        sides = []
+        for old, rows, factors, scale in (
+            (self._users.array, problem.users, solution.left, problem.user_scale),
+            (self._items.array, problem.items, solution.right, problem.item_scale),
+        ):
+            new = padded(len(old), max(solution.rank + 2 * self.biased_, 1))
+            new[rows, : solution.rank] = factors * scale[:, None]
+            if self.biased_:
+                new[:, solution.rank : solution.rank + 2] = old[:, self.rank_ : self.rank_ + 2]
+            sides.append(new)
+        self._set_factors(sides[0], sides[1], solution.rank, biased=self.biased_, offset=self.offset_)
+
+    def _objective(self, problem: Problem, iterate: Iterate) -> float:
+        return problem.objective(iterate, self.penalty_)
+
+    def _descent(self, problem: Problem, iterate: Iterate) -> SparseMatrix:
+        """What the certificate needs the largest singular value of."""
+        return problem.descent(iterate.residual)
+
+    def _lower_bound(self, problem: Problem, iterate: Iterate, largest: float) -> float:
+        """A number below the best possible objective; `largest` is at least σ₁ of `_descent`."""
+        return problem.dual(iterate.residual, largest, self.penalty_)
+
+    def _proved_gap(self, problem: Problem, iterate: Iterate, objective: float) -> float | None:
+        """(J − dual)/J; None where a proof takes long and the goal is not near."""
+        descent = self._descent(problem, iterate)
+
+        def relative_gap(largest: float) -> float:
+            return (objective - self._lower_bound(problem, iterate, largest)) / objective if objective > 0 else 0.0
+
+        if min(problem.shape) > _CERTIFIED_EVERY_PASS:
+            goal = -1.0 if self.gap is None else self.gap
+            if goal < 0 or relative_gap(float(leading_pairs(descent, 1, tol=1e-2).values[0])) > goal:
+                return None
+        return relative_gap(spectral_bound(descent))
+
+    def _goal_reached(self, report: EpochReport) -> bool:
+        return self.gap is not None and report.gap is not None and report.gap <= self.gap
+
+    def _snapshot(self) -> Any:
+        return *super()._snapshot(), self.rank_
+
+    def _restore(self, snapshot: Any) -> None:
+        super()._restore(snapshot[:2])
+        self.rank_ = snapshot[2]
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        tensors, about = super()._state()
+        return tensors, about | {"penalty": self.penalty_}
+
+    def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        super()._set_state(tensors, about)
+        self.penalty_ = about["penalty"]
+
+
+def problem_of(ratings: Ratings, levels: NDArray[np.float64], *, by_count: bool) -> Problem:
+    """The ratings less their levels, without empty rows and columns: those change nothing, not even the rounding."""
+    counts = ratings.by_user.counts(), np.bincount(ratings.item_indices, minlength=ratings.n_items)
+    users, items = (np.flatnonzero(each) for each in counts)
+    columns = np.zeros(ratings.n_items, np.int32)
+    columns[items] = np.arange(len(items), dtype=np.int32)
+    rows = Rows(np.append(ratings.by_user.indptr[users], len(ratings)), columns[ratings.item_indices], ratings.values)
+    scales = (
+        np.sqrt(np.mean(each[rated]) / each[rated]) if by_count else np.ones(len(rated))
+        for each, rated in zip(counts, (users, items), strict=True)
+    )
+    return Problem(Pattern.of(rows, len(items)), ratings.values - levels, users, items, *scales)
