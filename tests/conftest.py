@@ -33,7 +33,8 @@ class Memoriser(rf.Bias):
         users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
         self._known |= dict(zip(zip(users, items, strict=True), ratings.values, strict=True))
         if self._known:
-            self.users_, self.mean_ = ratings.users, float(np.mean(list(self._known.values())))
+            self.users_, self.history_ = ratings.users, []
+            self.mean_ = float(np.mean(list(self._known.values())))
         return self
 
     def _predicted(self, ratings):

@@ -33,6 +33,7 @@ from .models import (
 )
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
+from .tuning import Trial, Tuning, tune
 
 __version__: str
 
@@ -54,6 +55,8 @@ __all__ = [
     "SoftImpute",
     "TimeBudget",
     "Topic",
+    "Trial",
+    "Tuning",
     "VarianceReduced",
     "Vocabulary",
     "cross_validate",
@@ -73,4 +76,5 @@ __all__ = [
     "split",
     "synthetic",
     "topics",
+    "tune",
 ]

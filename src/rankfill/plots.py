@@ -71,7 +71,7 @@ def learning_curve(
     timed = len(curves) == 1 and _time_axis(axes, next(iter(curves.values())))
     _dress(axes, curves, title_pad=16 if timed else 8)
     _label_ends(axes, ends)
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Figure:
@@ -95,7 +95,7 @@ def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Fi
         _draw_topic(axes, topic, n_bars, longest, 72 * (width - 2 * PANEL_PAD))
         share = f"{100 * topic.share:.1f} %" + (" of the mean prediction" if number == 0 else "")
         axes.set_title(share, loc="right", fontsize=8.5, color=MUTED, pad=4)
-    return _saved(figure, path)
+    return saved(figure, path)
 
 
 def _named(histories: Any) -> dict[str, History]:
@@ -165,19 +165,24 @@ def _dress(axes: Axes, curves: Mapping[str, History], title_pad: float) -> None:
     axes.set_xlim(1 - margin, last + margin)
     round_passes = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(1, last)
     axes.set_xticks([1, *(tick for tick in round_passes if 1 < tick <= last)])
-    axes.set_xlabel("pass", fontsize=9, color=MUTED)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    axes.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
-    axes.grid(axis="y", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
+    little_ink(axes, "pass")
     axes.margins(y=0.08)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color(MUTED)
     measure = next(iter(curves.values()))[0].measure
     axes.set_title(measure.upper(), loc="left", fontsize=10, color=INK, fontweight="bold", y=1, pad=title_pad)
     if len(curves) > 1 and any(report.validation is not None for history in curves.values() for report in history):
         axes.set_title("bold: validation, thin: training", loc="right", fontsize=8.5, color=MUTED, y=1, pad=title_pad)
+
+
+def little_ink(axes: Axes, below: str) -> None:
+    """Faint lines at round heights, no frame, the name of what is below."""
+    axes.set_xlabel(below, fontsize=9, color=MUTED)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(MUTED)
 
 
 def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
@@ -270,7 +275,7 @@ def _text_width(words: str) -> float:
     return float(width)
 
 
-def _saved(figure: Figure, path: PathLike | None) -> Figure:
+def saved(figure: Figure, path: PathLike | None) -> Figure:
     if path is not None:
         figure.savefig(path, format=Path(path).suffix[1:].lower() or "png")
     return figure

@@ -55,7 +55,7 @@ def test_batches_grow_from_one_to_the_size(tmp_path):
     total = np.cumsum([0, *sizes])[:-1]
     assert sizes[0] == 1
     assert max(sizes) == 100
-    assert all(size <= max(before / 5, 1) for size, before in zip(sizes, total, strict=True))
+    assert all(size <= max(before / 3, 1) for size, before in zip(sizes, total, strict=True))
 
 
 def test_batches_of_ratings_go_by_time():

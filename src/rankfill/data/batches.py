@@ -112,10 +112,10 @@ def read_batches(
 
 
 def _sizes(most: int) -> Iterator[int]:
-    """1, 1, … then a fifth of what went before, so that a model is soon asked about what it can know, up to `most`."""
+    """1, 1, … then a third of what went before, so that a model is soon asked about what it can know, up to `most`."""
     total = 0
     while True:
-        size = min(max(total // 5, 1), most)
+        size = min(max(total // 3, 1), most)
         yield size
         total += size
 

@@ -1,16 +1,20 @@
 """V-fold cross-validation: each part of the ratings is predicted by a model that learned from the others."""
 
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankfill.data import Ratings
 from rankfill.data.folds import check_folds, stratified_folds
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import Model
+from rankfill.models.training import InterruptedWarning
 from rankfill.objectives.measures import MEASURES, Measure
 
 
@@ -36,7 +40,7 @@ def cross_validate(
 
     The folds are parts of the ratings, each with its share of every user's (`data.folds.stratified_folds`). The model
     itself stays as it is; a copy of it learns each time, on all threads. `measure` is the model's own unless
-    given. Each of `callbacks` is called after every fold with the errors so far.
+    given. Each of `callbacks` is called after every fold with the errors so far. Ctrl-C ends it early and keeps them.
 
     >>> import rankfill as rf
     >>> ratings = rf.synthetic.low_rank(60, 40, n_ratings=1200, rank=2, seed=0)
@@ -45,23 +49,46 @@ def cross_validate(
     """
     check_arguments(model, measure)
     measure = measure or model.measure
-    started, errors = time.perf_counter(), np.full(folds, np.nan)
-    for fold, (train, test) in enumerate(fold_pairs(ratings, folds, seed)):
-        errors[fold] = error_of(clone(model).fit(train), test, measure)
-        for callback in callbacks:
-            callback(FoldErrors(measure, errors[: fold + 1]))
+    fold_of_each = fold_numbers(ratings, folds, seed)
+    started, errors, fold = time.perf_counter(), np.full(folds, np.nan), 0
+    try:
+        with ended_by_interruption():
+            for fold in range(folds):
+                train, test = fold_pair(ratings, fold_of_each, fold)
+                errors[fold] = error_of(clone(model).fit(train), test, measure)
+                for callback in callbacks:
+                    callback(FoldErrors(measure, errors[: fold + 1]))
+    except KeyboardInterrupt:
+        if np.isnan(errors).all():
+            raise
+        warnings.warn(f"interrupted in fold {fold + 1} of {folds}; the errors so far are kept", stacklevel=2)
     return CrossValidation(measure, errors, time.perf_counter() - started)
 
 
-def fold_pairs(ratings: Ratings, folds: int, seed: int) -> list[tuple[Ratings, Ratings]]:
-    """What to learn from and what to predict, for each fold."""
+def fold_numbers(ratings: Ratings, folds: int, seed: int) -> NDArray[np.int64]:
+    """The fold of each rating, the same share of every user's in each."""
     check_folds(folds)
     if not isinstance(ratings, Ratings):
         raise TypeError(f"cross-validation needs Ratings, found {type(ratings).__name__}; use Ratings.from_…")
     if len(ratings) < folds:
         raise ValueError(f"{folds} folds need at least as many ratings, found {len(ratings)}; give fewer folds")
-    dealt = stratified_folds(ratings, folds, seed)
-    return [(ratings.select(dealt != fold), ratings.select(dealt == fold)) for fold in range(folds)]
+    return stratified_folds(ratings, folds, seed)
+
+
+def fold_pair(ratings: Ratings, fold_of_each: NDArray[np.int64], fold: int) -> tuple[Ratings, Ratings]:
+    """What to learn from and what to predict."""
+    return ratings.select(fold_of_each != fold), ratings.select(fold_of_each == fold)
+
+
+@contextmanager
+def ended_by_interruption() -> Iterator[None]:
+    """Ctrl-C in a fit, which would keep that one model and go on, ends all that is done within."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedWarning)
+        try:
+            yield
+        except InterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 def error_of(model: Model, test: Ratings, measure: Measure) -> float:

@@ -27,7 +27,9 @@ class FoldErrors:
     def std_error(self) -> float:
         """How far the error may be off by the chance of the folds; NaN with fewer than two."""
         scored = self._scored()
-        return float(scored.std(ddof=1) / np.sqrt(len(scored))) if len(scored) > 1 else float("nan")
+        if len(scored) < 2 or not np.isfinite(scored).all():
+            return float("nan")
+        return float(scored.std(ddof=1) / np.sqrt(len(scored)))
 
     def _scored(self) -> NDArray[np.float64]:
         return self.errors[~np.isnan(self.errors)]

@@ -97,7 +97,7 @@ def cross_validate_stream(
     `ratings` are `Ratings` (in the order of their timestamps or of arrival), the path of a file, which is read in
     batches and never held in memory, or batches of `Ratings` of your own. An iterator can be gone through once;
     for more passes give a list. The first batch of all is learned without being scored; batches made here begin with
-    one rating and grow to 20,000, each at most a fifth of what went before. Each of `callbacks` is called
+    one rating and grow to 20,000, each at most a third of what went before. Each of `callbacks` is called
     after every batch with a `StreamReport`, and ends the stream by returning True; Ctrl-C ends it too, and what was
     found is kept.
 

@@ -17,13 +17,14 @@ it leaves the biases alone. What was taken is in `penalty_` and `bias_penalty_`.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Ridge, padded, solve_rows, squared_errors
+from rankfill.models.base import WarmPath
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
 from rankfill.models.settings import check_positive, check_training, check_whole, check_word
@@ -35,6 +36,8 @@ Nonnegative = Literal["both", "items", "users", "none"]
 
 class AlternatingModel(FactorModel):
     """Users start at zero, items at small random numbers; a pass moves the users, then the items."""
+
+    warm_path: ClassVar[WarmPath] = "weakest first"
 
     rank: int
     penalty: float | None
@@ -94,6 +97,9 @@ class AlternatingModel(FactorModel):
             users[:, rank + 1] = items[:, rank] = 1
         users[self._user_counts.array == 0, :rank] = 0  # nothing speaks against the penalty
         items[self._item_counts.array == 0, :rank] = 0
+
+    def _depends_on_size(self, parameter: str) -> bool:
+        return parameter == "penalty" and self.weighting == "constant"
 
     def _has_biases(self) -> bool:
         return bool(self.biases)

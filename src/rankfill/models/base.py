@@ -4,7 +4,7 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ from rankfill.models.training import Callback, EpochReport
 from rankfill.objectives.measures import MEASURES, Measure
 
 FORMAT_VERSION = 1
+
+WarmPath = Literal["strongest first", "weakest first", "none"]
 
 
 class Recommendations(NamedTuple):
@@ -38,6 +40,11 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     measure: ClassVar[Measure] = "rmse"
     """The error in which the model's history is kept."""
+
+    warm_path: ClassVar[WarmPath] = "strongest first"
+    """In which order of the strength of its regularisation each solution is a good start (`init`) for the next:
+    "strongest first" where a model adds what it lacks; "weakest first" where factors that a strong penalty has removed
+    do not come back; "none" where a fit is so many passes rather than a solution."""
 
     clip: bool
     users_: Vocabulary
@@ -194,6 +201,10 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _learned_items(self, items: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where(self._item_counts.array[items] > 0, items, np.int32(-1)) if len(self.items_) else items
+
+    def _depends_on_size(self, parameter: str) -> bool:
+        """Whether the best value of a parameter grows with the number of ratings, so that a sample cannot tell it."""
+        return parameter in ("penalty", "trace")
 
     @property
     def _clips(self) -> bool:

@@ -11,13 +11,14 @@ a little unevenly; κ keeps rows with few ratings near it. The paper's updates a
 """
 
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Ridge, Rows, multiplicative_rows, padded, solve_rows, squared_errors
+from rankfill.models.base import WarmPath
 from rankfill.models.bias import Bias
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
@@ -44,6 +45,8 @@ class MultiplicativeNMF(FactorModel):
     >>> model.predict(0, [2]).round()  # nobody likes the last one
     array([1.], dtype=float32)
     """
+
+    warm_path: ClassVar[WarmPath] = "weakest first"
 
     def __init__(
         self,

@@ -1,12 +1,13 @@
 """Factor models that go on learning: one rating at a time, rows for people and things never seen before."""
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings, Vocabulary
+from rankfill.models.base import WarmPath
 from rankfill.models.factors import FactorModel
 from rankfill.models.seen import SeenItems
 
@@ -17,6 +18,8 @@ class OnlineFactorModel(FactorModel):
     A row starts from its number and the seed alone, so it does not matter when it is added, nor how the stream is
     cut into calls.
     """
+
+    warm_path: ClassVar[WarmPath] = "none"
 
     rank: int
 

@@ -5,13 +5,14 @@ p/√s and q/√s, and the biases b/s. Multiplying by powers of 2 is exact, so t
 """
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import padded
+from rankfill.models.base import WarmPath
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
 from rankfill.models.settings import check_no_negative, check_positive, check_training, check_whole, check_word
@@ -28,6 +29,8 @@ rating at once. Small starts end better: the factors come in one after the other
 
 class ScaledFactorModel(FactorModel):
     """A factor model with or without biases whose kernels work in units of the ratings' own size."""
+
+    warm_path: ClassVar[WarmPath] = "weakest first"
 
     rank: int
     seed: int
@@ -53,6 +56,9 @@ class ScaledFactorModel(FactorModel):
         if self.loss == "logistic" and not np.isin(ratings.values, (-1, 1)).all():
             bad = ratings.values[~np.isin(ratings.values, (-1, 1))][0]
             raise ValueError(f'loss="logistic" needs ratings of -1 and +1, found {bad:g}; use ratings.with_values(…)')
+
+    def _depends_on_size(self, parameter: str) -> bool:
+        return False
 
     @property
     def _centred(self) -> bool:

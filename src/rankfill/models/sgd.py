@@ -27,7 +27,7 @@ the last; rounds go on from the last.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ from rankfill.kernels.gradients import (
     gradient_pass,
     make_grid,
 )
+from rankfill.models.base import WarmPath
 from rankfill.models.online import OnlineFactorModel
 from rankfill.models.scaled import Nonnegative, RowPair, ScaledFactorModel
 from rankfill.models.settings import check_positive, check_word
@@ -66,6 +67,8 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
     >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
     array([ True])
     """
+
+    warm_path: ClassVar[WarmPath] = "none"
 
     _user_memory: Growing
     _item_memory: Growing

@@ -34,6 +34,10 @@ class EpochReport:
 Callback = Callable[[EpochReport], bool | None]
 
 
+class InterruptedWarning(UserWarning):
+    """Ctrl-C ended a training early."""
+
+
 class Learner(Protocol):
     """What a model shows to its training."""
 
@@ -98,7 +102,8 @@ class Training:
         if (kind is None or interrupted) and self._best_state is not None:
             self.model._restore(self._best_state)
         if interrupted:
-            warnings.warn(f"interrupted after {len(self.model.history_)} passes; the model is kept", stacklevel=3)
+            done = f"interrupted after {len(self.model.history_)} passes; the model is kept"
+            warnings.warn(done, InterruptedWarning, stacklevel=3)
         return interrupted
 
     def epochs(self) -> Iterator[int]:

@@ -1,0 +1,115 @@
+"""Finding good settings for a model, and the model learned with them."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from rankfill.data import Ratings
+from rankfill.data.folds import check_folds
+from rankfill.evaluation.cross_validation import check_arguments
+from rankfill.evaluation.streaming import Stream, check_incremental
+from rankfill.models import Model
+from rankfill.models.training import TimeBudget, asked_to_stop
+from rankfill.objectives.measures import Measure
+from rankfill.tuning.candidates import Space, candidates
+from rankfill.tuning.live import LiveTable
+from rankfill.tuning.result import Tuning, best_of
+from rankfill.tuning.search import Progress, Search
+from rankfill.tuning.stream_search import StreamSearch
+
+On = Literal["all", "sample"]
+
+
+class _Enough(Exception):  # noqa: N818
+    """A callback asked to stop, or the time is up."""
+
+
+def tune(
+    model: Model,
+    ratings: Stream,
+    grid: Space | None = None,
+    *,
+    distributions: Space | None = None,
+    trials: int = 20,
+    folds: int = 5,
+    budget: float | None = None,
+    passes: int | None = None,
+    halving: bool = True,
+    measure: Measure | None = None,
+    refit: bool = True,
+    seed: int = 0,
+    progress: bool = False,
+    callbacks: Iterable[Callable[[Progress], Any]] = (),
+) -> Tuning:
+    """Tries settings by cross-validation and learns the best from everything.
+
+    `grid` lists the values of each parameter, and all combinations are tried; or `trials` settings are drawn from
+    `distributions`: a (low, high) range, log-uniform, whole numbers between whole numbers; a list; or a distribution of
+    `scipy.stats`.
+
+    Over `Ratings` every fold is learned by `fit`. Settings that differ in regularisation alone (`penalty`, `trace`,
+    `C`, `shrinkage`) form a path; where a fit is a solution rather than so many passes, each starts from the one
+    before. Of at least three paths all get few passes, the best third thrice as many, and so on (`halving`).
+
+    With `passes`, or with a file or batches instead of `Ratings`, all settings learn side by side by `partial_fit` from
+    a stream that is read `passes` times (once), as in `cross_validate_stream`.
+
+    `budget` is in seconds; it ends the search, and so does Ctrl-C or a callback that returns True. What was found until
+    then counts. `progress` shows a live table on a terminal. Without a budget, the result depends on the
+    ratings, the settings and the `seed` alone.
+
+    >>> import rankfill as rf
+    >>> ratings = rf.synthetic.low_rank(80, 50, n_ratings=1500, rank=2, seed=0)
+    >>> found = rf.tune(rf.Bias(), ratings, grid={"shrinkage": [0.0, 3.0, 1000.0]})
+    >>> found.best_params
+    {'shrinkage': 3.0}
+    >>> found.best_model.n_ratings_
+    1500
+    """
+    check_arguments(model, measure)
+    check_folds(folds)
+    if budget is not None and not budget > 0:
+        raise ValueError(f"budget must be a positive number of seconds, found {budget!r}")
+    found = candidates(model, grid, distributions, trials, seed)
+    measure, started = measure or model.measure, time.perf_counter()
+    stops: list[Callable[[Any], Any]] = [*callbacks, *([] if budget is None else [TimeBudget(budget)])]
+    with LiveTable(shown=progress) as live:
+
+        def report(state: Progress) -> None:
+            live.show(state)
+            if asked_to_stop(stops, state) and any(trial.n_folds for trial in state.trials):
+                raise _Enough
+
+        common: dict[str, Any] = {
+            "folds": folds,
+            "measure": measure,
+            "halving": halving,
+            "seed": seed,
+            "report": report,
+        }
+        search: Search | StreamSearch
+        if isinstance(ratings, Ratings) and passes is None:
+            search = Search(model, ratings, found, **common)
+        else:
+            check_incremental(model)
+            search = StreamSearch(model, ratings, found, passes=passes or 1, **common)
+        interrupted = _run(search)
+    best = best_of(search.trials)
+    position = next(number for number, trial in enumerate(search.trials) if trial is best)
+    learned = search.whole(position) if refit else None
+    return Tuning(search.trials, best, learned, measure, time.perf_counter() - started, interrupted)
+
+
+def _run(search: Search | StreamSearch) -> bool:
+    """Whether Ctrl-C ended it; if nothing was found by then, that is an interruption like any other."""
+    try:
+        search.run()
+    except _Enough:
+        return False
+    except KeyboardInterrupt:
+        if not any(trial.n_folds for trial in search.trials):
+            raise
+        warnings.warn("interrupted; the best of what was found so far is taken", stacklevel=3)
+        return True
+    return False
