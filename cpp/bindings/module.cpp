@@ -5,6 +5,7 @@
 void bind_blocks(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_descent(nb::module_& m);
+void bind_gaussian(nb::module_& m);
 void bind_least_squares(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_rounds(nb::module_& m);
@@ -28,4 +29,5 @@ NB_MODULE(_native, m) {
     bind_least_squares(m);
     bind_descent(m);
     bind_sparse(m);
+    bind_gaussian(m);
 }

@@ -14,6 +14,7 @@ from .data import (
     synthetic,
 )
 from .evaluation import cross_validate, cross_validate_stream, evaluate
+from .imputation import LowRankImputer
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
@@ -46,6 +47,7 @@ __all__ = [
     "Dataset",
     "EpochReport",
     "GradientDescent",
+    "LowRankImputer",
     "Model",
     "MultiplicativeNMF",
     "PassiveAggressive",

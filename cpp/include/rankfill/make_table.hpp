@@ -3,6 +3,7 @@
 
 #include "rankfill/block_update.hpp"
 #include "rankfill/coordinate_descent.hpp"
+#include "rankfill/gaussian.hpp"
 #include "rankfill/gradient_wave.hpp"
 #include "rankfill/least_squares.hpp"
 #include "rankfill/multiplicative.hpp"
@@ -140,6 +141,7 @@ inline KernelTable make_table(std::string_view name) {
         {entries_of_rows<float>, times_rows<float>},
         {entries_of_rows<double>, times_rows<double>},
         gram_rows,
+        {fill_rows},
     };
 }
 

@@ -156,6 +156,18 @@ struct SparseKernels {
                   Block<T> result);
 };
 
+// A table with unknown entries at `indices`, less its mean, and the precision matrix of its columns.
+struct GaussianTable {
+    std::span<const std::int64_t> indptr;
+    std::span<const std::int32_t> indices;
+    Factors<double> values;
+    Factors<const double> precision;
+};
+
+struct GaussianKernels {
+    void (*fill_rows)(const GaussianTable&, std::int64_t first, std::int64_t last, double* covariance);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
@@ -168,6 +180,7 @@ struct KernelTable {
     SparseKernels<double> sparse_double;
     void (*sparse_gram)(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
                         std::int64_t first, std::int64_t last, Block<double> result);
+    GaussianKernels gaussian;
 };
 
 // Those this machine can run, slowest first.

@@ -3,6 +3,7 @@
 from rankfill.kernels.blocks import BlockLoss, block_pass, block_weight
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
+from rankfill.kernels.gaussian import HoledTable
 from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
@@ -26,6 +27,7 @@ __all__ = [
     "GradientRule",
     "Growing",
     "HashedKeys",
+    "HoledTable",
     "Losses",
     "Ridge",
     "Root",

@@ -1,0 +1,191 @@
+"""The imputer among scikit-learn's estimators, with every model of rankfill inside, and at the edges."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rankfill as rf
+from rankfill.imputation import GaussianFactors
+
+
+@parametrize_with_checks([rf.LowRankImputer(), rf.LowRankImputer(model=rf.ALS(rank=2))])
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # checks that do not apply are skipped with one
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    """Thirteen measures of 178 wines, whole and with three in ten missing."""
+    table = load_wine().data
+    return table, np.where(np.random.default_rng(0).random(table.shape) < 0.3, np.nan, table)
+
+
+def error(table, filled, holed):
+    return np.sqrt(np.mean((((filled - table) / table.std(axis=0))[np.isnan(holed)]) ** 2))
+
+
+def test_it_beats_the_mean_and_leaves_what_is_known(wine):
+    table, holed = wine
+    filled = rf.LowRankImputer().fit_transform(holed)
+    known = ~np.isnan(holed)
+    assert filled[known].tobytes() == holed[known].tobytes()
+    assert error(table, filled, holed) < 0.8 * error(table, SimpleImputer().fit_transform(holed), holed)
+
+
+@pytest.mark.parametrize("name", list(rf.MODELS))
+def test_any_model_goes_inside(name, wine):
+    table, holed = wine
+    imputer = rf.LowRankImputer(rf.MODELS[name]()).fit(holed[:150])
+    filled = imputer.transform(holed)
+    known = ~np.isnan(holed)
+    assert not np.isnan(filled).any()
+    assert filled[known].tobytes() == holed[known].tobytes()
+    mean = SimpleImputer().fit(holed[:150]).transform(holed)
+    assert error(table, filled, holed) < 1.1 * error(table, mean, holed)
+
+
+def test_the_model_given_is_not_touched(wine):
+    model = rf.ALS(rank=3)
+    imputer = rf.LowRankImputer(model).fit(wine[1])
+    assert not hasattr(model, "users_")
+    assert imputer.model_.item_factors_.shape == (13, 3)
+    assert clone(imputer).model.rank == 3
+
+
+def test_new_rows_are_filled_one_by_one_as_together(wine):
+    _, holed = wine
+    imputer = rf.LowRankImputer().fit(holed[:100])
+    together = imputer.transform(holed[100:])
+    apart = np.vstack([imputer.transform(row[None]) for row in holed[100:]])
+    np.testing.assert_allclose(together, apart, rtol=1e-12)
+
+
+def test_columns_may_have_any_scale(wine):
+    _, holed = wine
+    scales = 10.0 ** np.array([-150, -30, -3, 0, 3, 30, 150, 1, 1, 1, 1, 1, 1])
+    filled = rf.LowRankImputer().fit_transform(holed)
+    np.testing.assert_allclose(rf.LowRankImputer().fit_transform(holed * scales) / scales, filled, rtol=1e-6)
+
+
+def test_same_seed_same_bits_on_any_number_of_threads(wine):
+    threads = rf.get_threads()
+    results = []
+    for n in (1, 3):
+        rf.set_threads(n)
+        results.append(rf.LowRankImputer(seed=5).fit_transform(wine[1]).tobytes())
+    rf.set_threads(threads)
+    assert results[0] == results[1]
+
+
+def test_pandas_and_polars_come_out_with_their_names(wine):
+    names = load_wine().feature_names
+    frame = pd.DataFrame(wine[1], columns=names, index=np.arange(178) + 7)
+    imputer = rf.LowRankImputer().set_output(transform="pandas")
+    out = imputer.fit_transform(frame)
+    assert out.columns.tolist() == imputer.get_feature_names_out().tolist() == names
+    assert out.index.tolist() == frame.index.tolist()
+    polars = rf.LowRankImputer().set_output(transform="polars").fit_transform(pl.DataFrame(wine[1], schema=names))
+    assert polars.columns == names
+    np.testing.assert_array_equal(polars.to_numpy(), out.to_numpy())
+
+
+def test_in_a_pipeline_under_a_grid_search(wine):
+    target = load_wine().target
+    steps = make_pipeline(rf.LowRankImputer(), Ridge())
+    grid = {"lowrankimputer__rank": [0, 4], "lowrankimputer__clip": [True, False]}
+    search = GridSearchCV(steps, grid, cv=3).fit(wine[1], target)
+    assert search.best_params_["lowrankimputer__rank"] == 4
+    assert search.best_score_ > 0
+    inside = make_pipeline(rf.LowRankImputer(rf.ALS()), Ridge())
+    search = GridSearchCV(inside, {"lowrankimputer__model__rank": [1, 2]}, cv=3).fit(wine[1], target)
+    assert search.predict(wine[1]).shape == (178,)
+
+
+@pytest.mark.parametrize("model", [None, rf.ALS(rank=2)])
+def test_rows_and_columns_with_nothing_and_columns_of_one_value(model):
+    rng = np.random.default_rng(0)
+    table = rng.normal(5, 2, (40, 5))
+    table[rng.random(table.shape) < 0.2] = np.nan
+    table[:, 1] = np.nan
+    table[:, 3] = np.where(np.isnan(table[:, 3]), np.nan, 0.1)
+    table[6] = np.nan
+    filled = rf.LowRankImputer(model).fit_transform(table)
+    assert filled.shape == table.shape
+    assert (filled[:, 1] == 0).all()
+    assert (filled[:, 3] == 0.1).all()
+    np.testing.assert_allclose(filled[6, [0, 2, 4]], np.nanmean(table[:, [0, 2, 4]], axis=0))
+
+
+def test_nothing_to_learn_from():
+    assert (rf.LowRankImputer().fit_transform(np.full((3, 2), np.nan)) == 0).all()
+    np.testing.assert_array_equal(rf.LowRankImputer().fit_transform([[1.0, np.nan]]), [[1.0, 0.0]])
+    imputer = rf.LowRankImputer().fit([[1.0, 2.0], [1.0, np.nan]])
+    assert imputer.model_ is None
+    np.testing.assert_array_equal(imputer.transform([[np.nan, np.nan], [3.0, np.nan]]), [[1, 2], [3, 2]])
+
+
+def test_whole_numbers_and_yes_and_no():
+    rng = np.random.default_rng(0)
+    size = rng.integers(0, 9, 60)
+    whole = np.column_stack([size, 2 * size])
+    out = rf.LowRankImputer().fit_transform(whole)  # no hole fits into an array of whole numbers
+    assert out.dtype == np.float64
+    np.testing.assert_array_equal(out, whole)
+    frame = pd.DataFrame({"size": size, "large": size > 4}).astype({"size": "Int64", "large": "boolean"})
+    frame.loc[::7, "large"] = pd.NA
+    filled = rf.LowRankImputer().fit_transform(frame)
+    assert filled.dtype == np.float64
+    assert ((filled >= 0) & (filled[:, 1:] <= 9)).all()
+    guessed = filled[::7, 1]
+    assert ((guessed >= 0) & (guessed <= 1)).all()
+    assert ((guessed > 0.5) == (size[::7] > 4)).mean() > 0.8
+
+
+def test_float32_stays_float32(wine):
+    small = wine[1].astype(np.float32)
+    filled = rf.LowRankImputer().fit_transform(small)
+    assert filled.dtype == np.float32
+    known = ~np.isnan(small)
+    assert filled[known].tobytes() == small[known].tobytes()
+
+
+def test_what_is_filled_stays_in_the_range_unless_told_otherwise():
+    table = np.column_stack([np.arange(30.0), np.arange(30.0)])
+    holed = table.copy()
+    holed[-1, 1] = np.nan
+    assert rf.LowRankImputer().fit_transform(holed)[-1, 1] == 28
+    assert rf.LowRankImputer(clip=False, penalty=0.001).fit_transform(holed)[-1, 1] > 28.5
+
+
+def test_bad_settings_are_refused_in_words(wine):
+    for settings, words in [
+        ({"model": rf.ALS(), "rank": 3}, "goes with model=None"),
+        ({"rank": -1}, "rank must be a whole number of at least 0"),
+        ({"penalty": 0}, "penalty must be a positive number"),
+        ({"held_out": 1.5}, "share between 0 and 1"),
+        ({"passes": 0}, "passes must be"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            rf.LowRankImputer(**settings).fit(wine[1])
+    with pytest.raises(TypeError, match="must be a rankfill model"):
+        rf.LowRankImputer(Ridge()).fit(wine[1])
+    with pytest.raises(ValueError, match="infinity"):
+        rf.LowRankImputer().fit([[np.inf, 1.0], [1.0, 2.0]])
+
+
+def test_the_default_says_what_it_chose(wine):
+    model = rf.LowRankImputer().fit(wine[1]).model_
+    assert isinstance(model, GaussianFactors)
+    assert 0 < model.rank <= 13
