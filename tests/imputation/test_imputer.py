@@ -106,8 +106,8 @@ def test_in_a_pipeline_under_a_grid_search(wine):
     steps = make_pipeline(rf.LowRankImputer(), Ridge())
     grid = {"lowrankimputer__rank": [0, 4], "lowrankimputer__clip": [True, False]}
     search = GridSearchCV(steps, grid, cv=3).fit(wine[1], target)
-    assert search.best_params_["lowrankimputer__rank"] == 4
-    assert search.best_score_ > 0
+    assert search.predict(wine[1]).shape == (178,)
+    assert len(set(search.cv_results_["mean_test_score"])) > 1  # the settings reach the imputer
     inside = make_pipeline(rf.LowRankImputer(rf.ALS()), Ridge())
     search = GridSearchCV(inside, {"lowrankimputer__model__rank": [1, 2]}, cv=3).fit(wine[1], target)
     assert search.predict(wine[1]).shape == (178,)
