@@ -9,12 +9,12 @@
 #include <atomic>
 #include <thread>
 
+#include "rankfill/folding.hpp"
 #include "rankfill/gradient_steps.hpp"
-#include "rankfill/wave.hpp"
 
 namespace rankfill::RANKFILL_ISA {
 
-typedef double Doubles __attribute__((vector_size(kRows * sizeof(double))));
+inline constexpr int kWave = kWidth<float>;
 
 template <int Blocks, bool Adaptive, bool Projected>
 class GradientWave {
@@ -24,15 +24,15 @@ class GradientWave {
           rule_(pass.rule),
           user_floor_(floors(rule_, rule_.nonnegative_users, pass.users.stride)),
           item_floor_(floors(rule_, rule_.nonnegative_items, pass.users.stride)),
-          idle_(2 * kRows * pass.users.stride, 0.0f) {}
+          idle_(2 * kWave * pass.users.stride, 0.0f) {}
 
     void run() {
-        int waiting = kRows;
-        for (int i = 0; i < kRows; ++i) rest(i), ticket_[i] = pass_.next->fetch_add(1, std::memory_order_relaxed);
+        int waiting = kWave;
+        for (int i = 0; i < kWave; ++i) rest(i), ticket_[i] = pass_.next->fetch_add(1, std::memory_order_relaxed);
         while (true) {
             int running = 0;
             waiting = 0;
-            for (int i = 0; i < kRows; ++i) {
+            for (int i = 0; i < kWave; ++i) {
                 while (!running_[i] && ticket_[i] < n_blocks() && ready(ticket_[i])) begin(i);
                 running += running_[i];
                 waiting += !running_[i] && ticket_[i] < n_blocks();
@@ -95,8 +95,8 @@ class GradientWave {
         left_[i] = std::numeric_limits<std::int64_t>::max();
         // An idle lane meets a rating of zero with rows of its own, again and again.
         user_rows_[i] = idle_.data() + 2 * i * stride(), item_rows_[i] = user_rows_[i] + stride();
-        idle_memory_[i] = idle_memory_[kRows + i] = 1.0f;
-        user_memory_[i] = idle_memory_ + i, item_memory_[i] = idle_memory_ + kRows + i;
+        idle_memory_[i] = idle_memory_[kWave + i] = 1.0f;
+        user_memory_[i] = idle_memory_ + i, item_memory_[i] = idle_memory_ + kWave + i;
         user_penalty_[i] = item_penalty_[i] = &kNoValue;
         users_[i] = items_[i] = kNoIndex;
         values_[i] = &kNoValue;
@@ -104,33 +104,33 @@ class GradientWave {
     }
 
     void rounds(bool check_soon) {
-        std::int64_t n = *std::min_element(left_, left_ + kRows);
+        std::int64_t n = *std::min_element(left_, left_ + kWave);
         if (check_soon) n = std::min(n, kCheckAfter);
         for (std::int64_t r = 0; r < n; ++r) round();
-        for (int i = 0; i < kRows; ++i)
+        for (int i = 0; i < kWave; ++i)
             if (running_[i] && (left_[i] -= n) == 0) end(i);
     }
 
     RANKFILL_INLINE void round() {
-        float *p[kRows], *q[kRows];
-        float *memory_p[kRows], *memory_q[kRows];
-        Penalties penalties[kRows];
-        alignas(64) float targets[kRows], slopes[kRows], steps_p[kRows], steps_q[kRows];
-        Floats sums[kRows];
+        float *p[kWave], *q[kWave];
+        float *memory_p[kWave], *memory_q[kWave];
+        Penalties penalties[kWave];
+        alignas(64) float slopes[kWave], steps_p[kWave], steps_q[kWave];
+        Register<float> sums[kWave];
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) {
+        for (int i = 0; i < kWave; ++i) {
             locate(i, p[i], q[i], memory_p[i], memory_q[i]);
-            targets[i] = *values_[i];
             penalties[i] = {user_penalty_[i][*users_[i]], item_penalty_[i][*items_[i]]};
-            sums[kSlots.of_lane[i]] = partial_dot<Blocks>(p[i], q[i], blocks());
+            sums[kSlots<kWave>.of_lane[i]] = partial_dot<Blocks>(p[i], q[i], blocks());
         }
-        const Floats target = load(targets), e = target - fold_rows(sums);
-        const Floats slope = loss_slope(rule_.loss, target, e);
+        const Register<float> target = collect<kWave>([&](int i) { return *values_[i]; });
+        const Register<float> e = target - fold_rows<kWave>(sums);
+        const Register<float> slope = loss_slope(rule_.loss, target, e);
         store(slopes, slope);
         step_sizes(p, q, memory_p, memory_q, penalties, target, e, slope, steps_p, steps_q);
         move(p, q, memory_p, memory_q, penalties, slopes, steps_p, steps_q);
         count(target, e);
-        for (int i = 0; i < kRows; ++i) values_[i] += running_[i], users_[i] += running_[i], items_[i] += running_[i];
+        for (int i = 0; i < kWave; ++i) values_[i] += running_[i], users_[i] += running_[i], items_[i] += running_[i];
     }
 
     RANKFILL_INLINE void locate(int i, float*& p, float*& q, float*& memory_p, float*& memory_q) {
@@ -146,19 +146,18 @@ class GradientWave {
     }
 
     RANKFILL_INLINE void step_sizes(float* const* p, float* const* q, float* const* memory_p, float* const* memory_q,
-                                    const Penalties* penalties, const Floats& target, const Floats& e,
-                                    const Floats& slope, float* steps_p, float* steps_q) {
+                                    const Penalties* penalties, const Register<float>& target, const Register<float>& e,
+                                    const Register<float>& slope, float* steps_p, float* steps_q) {
         if constexpr (Adaptive) {
-            for (int i = 0; i < kRows; ++i) steps_p[i] = *memory_p[i], steps_q[i] = *memory_q[i];
-            store(steps_p, rule_.rate / square_root(load(steps_p)));
-            store(steps_q, rule_.rate / square_root(load(steps_q)));
+            store(steps_p, rule_.rate / square_root(collect<kWave>([&](int i) { return *memory_p[i]; })));
+            store(steps_q, rule_.rate / square_root(collect<kWave>([&](int i) { return *memory_q[i]; })));
         } else {
-            for (int i = 0; i < kRows; ++i)
+            for (int i = 0; i < kWave; ++i)
                 steps_p[i] = steps_q[i] =
                     rule_.step == StepSize::line_search
                         ? searched_step(rule_, p[i], q[i], target[i], e[i], slope[i], penalties[i], blocks())
                         : rule_.scheduled(round_[i]);
-            for (int i = 0; i < kRows; ++i) round_[i] += 1.0;
+            for (int i = 0; i < kWave; ++i) round_[i] += 1.0;
         }
     }
 
@@ -166,19 +165,19 @@ class GradientWave {
                               const Penalties* penalties, const float* slopes, const float* steps_p,
                               const float* steps_q) {
         const Floors floor{user_floor_.data(), item_floor_.data()};
-        Floats squares_p[kRows], squares_q[kRows];
+        Register<float> squares_p[kWave], squares_q[kWave];
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) {
+        for (int i = 0; i < kWave; ++i) {
             const Squares squares = move_pair<Blocks, Adaptive, Projected>(
                 p[i], q[i], slopes[i], steps_p[i], steps_q[i], penalties[i], rule_, floor, blocks());
-            squares_p[kSlots.of_lane[i]] = squares.p, squares_q[kSlots.of_lane[i]] = squares.q;
+            squares_p[kSlots<kWave>.of_lane[i]] = squares.p, squares_q[kSlots<kWave>.of_lane[i]] = squares.q;
         }
         if constexpr (Adaptive) {
             const float share = 1.0f / static_cast<float>(rule_.rank);
-            alignas(64) float grown_p[kRows], grown_q[kRows];
-            store(grown_p, share * fold_rows(squares_p));
-            store(grown_q, share * fold_rows(squares_q));
-            for (int i = 0; i < kRows; ++i) {
+            alignas(64) float grown_p[kWave], grown_q[kWave];
+            store(grown_p, share * fold_rows<kWave>(squares_p));
+            store(grown_q, share * fold_rows<kWave>(squares_q));
+            for (int i = 0; i < kWave; ++i) {
                 *memory_p[i] = *memory_p[i] + grown_p[i];
                 *memory_q[i] = *memory_q[i] + grown_q[i];
             }
@@ -186,18 +185,12 @@ class GradientWave {
     }
 
     // Sums of e² and |e|, from which the squared and the absolute loss follow; the other losses are summed apart.
-    RANKFILL_INLINE void count(const Floats& target, const Floats& error) {
-        Doubles squared, absolute;
-        std::memcpy(&squared, squared_, sizeof squared);
-        std::memcpy(&absolute, absolute_, sizeof absolute);
-        const Floats zero = {};
-        const Doubles size = __builtin_convertvector(error < zero ? -error : error, Doubles);
-        squared += size * size;
-        absolute += size;
-        std::memcpy(squared_, &squared, sizeof squared);
-        std::memcpy(absolute_, &absolute, sizeof absolute);
+    RANKFILL_INLINE void count(const Register<float>& target, const Register<float>& error) {
+        const Register<float> size = magnitude(error);
+        accumulate<kWave>(squared_, size, [](const auto& size) { return size * size; });
+        accumulate<kWave>(absolute_, size, [](const auto& size) { return size; });
         if (rule_.loss.loss != Loss::squared && rule_.loss.loss != Loss::absolute)
-            for (int i = 0; i < kRows; ++i) loss_[i] += terms(rule_.loss, target[i], error[i]).loss;
+            for (int i = 0; i < kWave; ++i) loss_[i] += terms(rule_.loss, target[i], error[i]).loss;
     }
 
     RANKFILL_INLINE int blocks() const { return Blocks ? Blocks : pass_.users.stride / kLanes; }
@@ -209,14 +202,14 @@ class GradientWave {
     const GradientPass& pass_;
     const GradientRule rule_;
     std::vector<float> user_floor_, item_floor_, idle_;
-    float idle_memory_[2 * kRows];
+    float idle_memory_[2 * kWave];
 
-    bool running_[kRows];
-    float *user_rows_[kRows], *item_rows_[kRows], *user_memory_[kRows], *item_memory_[kRows];
-    std::int64_t ticket_[kRows], left_[kRows];
-    const std::int32_t *users_[kRows], *items_[kRows];
-    const float *values_[kRows], *user_penalty_[kRows], *item_penalty_[kRows];
-    alignas(64) double loss_[kRows], squared_[kRows], absolute_[kRows], round_[kRows];
+    bool running_[kWave];
+    float *user_rows_[kWave], *item_rows_[kWave], *user_memory_[kWave], *item_memory_[kWave];
+    std::int64_t ticket_[kWave], left_[kWave];
+    const std::int32_t *users_[kWave], *items_[kWave];
+    const float *values_[kWave], *user_penalty_[kWave], *item_penalty_[kWave];
+    alignas(64) double loss_[kWave], squared_[kWave], absolute_[kWave], round_[kWave];
 };
 
 }  // namespace rankfill::RANKFILL_ISA

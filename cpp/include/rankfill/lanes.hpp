@@ -15,11 +15,13 @@ struct Native;
 template <>
 struct Native<float> {
     typedef float type __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
+    typedef float unaligned __attribute__((vector_size(RANKFILL_VECTOR_BYTES), aligned(4), may_alias));
     typedef std::int32_t mask __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
 };
 template <>
 struct Native<double> {
     typedef double type __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
+    typedef double unaligned __attribute__((vector_size(RANKFILL_VECTOR_BYTES), aligned(8), may_alias));
     typedef std::int64_t mask __attribute__((vector_size(RANKFILL_VECTOR_BYTES)));
 };
 
@@ -32,16 +34,20 @@ inline constexpr int kParts = kLanes / kWidth<T>;
 
 template <class T>
 RANKFILL_INLINE Register<T> load(const T* source) {
-    Register<T> value;
-    std::memcpy(&value, source, sizeof value);
-    return value;
+    return *reinterpret_cast<const typename Native<T>::unaligned*>(source);
 }
 template <class T>
 RANKFILL_INLINE void store(T* target, const Register<T>& value) {
-    std::memcpy(target, &value, sizeof value);
+    *reinterpret_cast<typename Native<T>::unaligned*>(target) = value;
 }
+// a > b ? a : b, which is what the instruction does; GCC makes two of it where b is zero.
 template <class T>
 RANKFILL_INLINE Register<T> maximum(const Register<T>& a, const Register<T>& b) {
+#if defined(__x86_64__) && RANKFILL_VECTOR_BYTES == 32
+    if constexpr (sizeof(T) == 4) return __builtin_ia32_maxps256(a, b);
+#elif defined(__x86_64__) && RANKFILL_VECTOR_BYTES == 16
+    if constexpr (sizeof(T) == 4) return __builtin_ia32_maxps(a, b);
+#endif
     return a > b ? a : b;
 }
 
