@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import rankfill as rf
-from rankfill.cli import VERBS, curve, fit, parameters, progress
+from rankfill.cli import VERBS, cross_validate, curve, fit, parameters, progress, tune
 from rankfill.models import EpochReport
 
 Run = Callable[..., Any]
@@ -28,8 +28,9 @@ def test_help_lists_every_verb_by_its_first_line(run: Run) -> None:
         assert outcome.code == 0
         assert all(f" {verb} " in outcome.out and summary in outcome.out for verb, summary in VERBS.items())
     for verb, summary in VERBS.items():
-        module = importlib.import_module(f"rankfill.cli.{verb}")
-        assert inspect.getdoc(getattr(module, verb)).splitlines()[0] == summary
+        name = verb.replace("-", "_")
+        module = importlib.import_module(f"rankfill.cli.{name}")
+        assert inspect.getdoc(getattr(module, name)).splitlines()[0] == summary
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -106,12 +107,13 @@ def test_values_that_do_not_fit() -> None:
         parameters.make_model("oracle", {"step": "soon"})
 
 
-def test_own_options_of_fit_hide_none_of_a_model() -> None:
-    own = set(inspect.signature(fit.fit).parameters)
+@pytest.mark.parametrize("verb", [fit.fit, tune.tune, cross_validate.cross_validate], ids=lambda verb: verb.__name__)
+def test_own_options_of_a_verb_hide_none_of_a_model(verb: Callable[..., None]) -> None:
+    options = inspect.signature(verb).parameters
     hidden = {name for cls in rf.MODELS.values() for name in parameters.parameters_of(cls)} - {
-        name for name in own if inspect.signature(fit.fit).parameters[name].kind.name == "KEYWORD_ONLY"
+        name for name in options if options[name].kind.name == "KEYWORD_ONLY"
     }
-    assert hidden == {"seed"}, "fit hands its own --seed to the model"
+    assert hidden == {"seed"}, "a verb hands its own --seed to the model"
 
 
 REPORTS = [EpochReport(k + 1, 0.5 * (k + 1), 1.0, 1 / (k + 1), abs(k - 20) / 40 + 1, measure="mae") for k in range(40)]

@@ -17,6 +17,8 @@ from rankfill.cli.errors import BAD_INPUT, in_words, tracebacks_wanted
 VERBS = {
     "quickstart": "Shows everything in ten seconds on a made-up film club, and leaves the files to play with.",
     "fit": "Learns a model from a file of ratings.",
+    "tune": "Finds good settings of a model by cross-validation.",
+    "cross-validate": "Measures settings: every rating is predicted once by a model that has not seen it.",
     "evaluate": "Measures a model on ratings it has not seen.",
     "recommend": "Lists what a user would like best; for all users, writes a file.",
     "predict": "Predicts the ratings of given pairs of user and item.",
@@ -35,9 +37,10 @@ class Verbs(TyperGroup):
 
 
 def _load(verb: str) -> Any:
-    module = import_module(f"rankfill.cli.{verb}")
+    name = verb.replace("-", "_")
+    module = import_module(f"rankfill.cli.{name}")
     alone = typer.Typer(add_completion=False)
-    alone.command(verb)(getattr(module, verb))
+    alone.command(verb)(getattr(module, name))
     return get_command(alone)
 
 

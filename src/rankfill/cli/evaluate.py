@@ -15,6 +15,7 @@ from rankfill.cli.shared import (
     Threads,
     as_known,
     console,
+    described,
     parse_columns,
     plain_table,
     read_model,
@@ -63,7 +64,7 @@ def evaluate(
         print(json.dumps(without_nan(scores), indent=2))
         return
     screen = console()
-    screen.print(f"{test.name}: {len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items")
+    screen.print(described(test.name, ratings))
     screen.print()
     screen.print(_table(scores, n))
 

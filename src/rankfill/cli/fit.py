@@ -17,6 +17,7 @@ from rankfill.cli.shared import (
     check_output,
     check_picture,
     console,
+    described,
     note,
     parse_columns,
     use_threads,
@@ -99,20 +100,16 @@ def _read(
     names, timed = parse_columns(columns), duplicates in ("first", "last")
     ratings = read_ratings(path, columns=names, duplicates=duplicates, timestamps=timed)
     screen = console()
-    screen.print(_described(path.name, ratings))
+    screen.print(described(path.name, ratings))
     if share is not None:
         train, held_out = split(ratings, test=share, by="user", seed=seed)
         screen.print(f"Held out for validation: {len(held_out):,} of them, {share:.0%} of each user's; never learned.")
         return train, held_out
     if validation is not None:
         others = read_ratings(Path(validation), columns=names, duplicates=duplicates, timestamps=timed)
-        screen.print(f"For validation, {_described(Path(validation).name, others)}")
+        screen.print(f"For validation, {described(Path(validation).name, others)}")
         return ratings, as_known(others, ratings.users, ratings.items)
     return ratings, None
-
-
-def _described(name: str, ratings: Ratings) -> str:
-    return f"{name}: {len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
 
 
 def _share(validation: str | None) -> float | None:

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -61,9 +61,7 @@ def with_model_parameters(verb: Callable[..., None]) -> Callable[..., None]:
 
 def make_model(name: str, given: dict[str, Any]) -> Model:
     """The model of that name with the parameters given; None is not given."""
-    if name not in MODELS:
-        raise ValueError(f"there is no model {name!r}; choose one of {', '.join(MODELS)}")
-    takes = parameters_of(MODELS[name])
+    takes = parameters_of(_class_of(name))
     chosen = {parameter: value for parameter, value in given.items() if value is not None}
     for parameter in chosen:
         if parameter not in takes:
@@ -71,6 +69,31 @@ def make_model(name: str, given: dict[str, Any]) -> Model:
                 f"the model {name} takes no {option_name(parameter)}; it takes {', '.join(map(option_name, takes))}"
             )
     return MODELS[name](**{key: _parsed(key, takes[key].annotation, value) for key, value in chosen.items()})
+
+
+def parse_choices(model: str, lists: Sequence[str], ranges: Sequence[str]) -> dict[str, Any]:
+    """What to try for each parameter: a list from NAME=A,B and two ends from NAME=A..B."""
+    takes = parameters_of(_class_of(model))
+    if not lists and not ranges:
+        raise ValueError(f"say what to try, such as --grid rank=8,16; {model} takes {', '.join(takes)}")
+    choices: dict[str, Any] = {}
+    for option, separator, texts in (("--grid", ",", lists), ("--range", "..", ranges)):
+        for text in texts:
+            written, _, values = text.partition("=")
+            name, parts = written.strip().replace("-", "_"), [part.strip() for part in values.split(separator)]
+            if not all(parts) or (separator == ".." and len(parts) != 2):
+                raise ValueError(f"{option} must be {written or 'NAME'}=A{separator}B, found {text!r}")
+            if name not in takes:
+                raise ValueError(f"the model {model} has no parameter {written!r}; it takes {', '.join(takes)}")
+            parsed = [_parsed(name, takes[name].annotation, part) for part in parts]
+            choices[name] = parsed if separator == "," else tuple(parsed)
+    return choices
+
+
+def _class_of(name: str) -> type[Model]:
+    if name not in MODELS:
+        raise ValueError(f"there is no model {name!r}; choose one of {', '.join(MODELS)}")
+    return MODELS[name]
 
 
 def option_name(parameter: str) -> str:

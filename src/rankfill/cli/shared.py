@@ -41,6 +41,10 @@ Threads: TypeAlias = Annotated[
 ]
 
 
+def described(name: str, ratings: "Ratings") -> str:
+    return f"{name}: {len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
+
+
 def use_threads(threads: int | None) -> None:
     if threads is not None:
         from rankfill.kernels import set_threads

@@ -2,9 +2,10 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ def cross_validate(
     *,
     measure: Measure | None = None,
     seed: int = 0,
-    callbacks: tuple[Callable[[FoldErrors], None], ...] = (),
+    callbacks: Iterable[Callable[[FoldErrors], Any]] = (),
 ) -> CrossValidation:
     """The error of a model on ratings it has not learned from, each rating being held out once.
 
@@ -49,15 +50,15 @@ def cross_validate(
     """
     check_arguments(model, measure)
     measure = measure or model.measure
-    fold_of_each = fold_numbers(ratings, folds, seed)
+    fold_of_each, calls = fold_numbers(ratings, folds, seed), tuple(callbacks)
     started, errors, fold = time.perf_counter(), np.full(folds, np.nan), 0
     try:
         with ended_by_interruption():
             for fold in range(folds):
                 train, test = fold_pair(ratings, fold_of_each, fold)
                 errors[fold] = error_of(clone(model).fit(train), test, measure)
-                for callback in callbacks:
-                    callback(FoldErrors(measure, errors[: fold + 1]))
+                for call in calls:
+                    call(FoldErrors(measure, errors[: fold + 1]))
     except KeyboardInterrupt:
         if np.isnan(errors).all():
             raise
