@@ -40,7 +40,7 @@ def test_what_was_found_can_be_typed(run: Run, numbers: Path) -> None:
     grid = ("--grid", "penalty=0.01", "--grid", "biases=yes,no", "--grid", "nonnegative=items")
     outcome = run("tune", numbers, "--model", "sgd", *grid, *QUICK, "--folds", "2")
     last = outcome.out.splitlines()[-1]
-    assert last.startswith(f"To learn it: rankfill fit {numbers} -o m.rankfill --model sgd --penalty 0.01 --")
+    assert last.startswith(f"To learn it: rankfill fit {numbers} -o m.rankfill --model sgd --rank 2 --passes 3 --penal")
     assert "--nonnegative items" in last
     assert " --biases" in last or " --no-biases" in last
 

@@ -127,7 +127,8 @@ def tune(
     if output is not None:
         screen.print(f"Wrote {output} ({decimal(output.stat().st_size)}), learned from all ratings.")
     else:
-        options = " ".join(typed(name, value) for name, value in found.best_params.items())
+        chosen = {name: value for name, value in parameters.items() if value is not None} | found.best_params
+        options = " ".join(typed(name, value) for name, value in chosen.items())
         screen.print(f"To learn it: rankfill fit {ratings} -o m.rankfill --model {model} {options}")
 
 
