@@ -1,5 +1,6 @@
 """The public names and where they live; `__init__.py` loads them when first used."""
 
+from . import images as images
 from . import plots as plots
 from .data import (
     Dataset,
@@ -67,6 +68,7 @@ __all__ = [
     "evaluate",
     "explain",
     "get_threads",
+    "images",
     "load",
     "plots",
     "read_batches",

@@ -23,6 +23,7 @@ VERBS = {
     "recommend": "Lists what a user would like best; for all users, writes a file.",
     "predict": "Predicts the ratings of given pairs of user and item.",
     "topics": "Shows the items that go together: the strongest of each factor.",
+    "inpaint": "Fills in the missing pixels of a picture: scratches, writing, dust.",
     "info": "Says what is in a model file.",
     "models": "Lists the models to choose from, with their parameters.",
 }

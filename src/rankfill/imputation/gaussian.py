@@ -5,19 +5,21 @@
 A hole is filled with its expectation given the known entries of its row. Learned by EM over the holes alone: the
 expectation of the scatter matrix of the filled table,
 
-    S = (Σ_rows (x̂ − μ)(x̂ − μ)ᵀ + Cov[holes | known]  +  penalty · I) / (n + penalty),
+    S = (Σ_rows (x̂ − μ)(x̂ − μ)ᵀ + Cov[holes | known]  +  penalty · Π) / (n + penalty),
 
-then W and ψ from S. The columns come with variance 1: `penalty` counts rows of uncorrelated columns seen beforehand
-(the inverse Wishart prior). W given ψ is the best one in closed form: with the leading eigenpairs (λ, u) of
-ψ^-½ S ψ^-½, the columns of W are ψ^½ u √(λ − 1) (Lawley 1940); then ψ = diag(S − W Wᵀ), the optimum given W for the
-diagonal. With the full rank Σ = S, a plain Gaussian. Rubin and Thayer (1982) treat z as missing too, which takes many
-more passes.
+then W and ψ from S. `penalty` counts rows seen beforehand, whose covariance was the `prior` Π (the inverse Wishart
+prior); by default Π = I, uncorrelated columns of variance 1. W given ψ is the best one in closed form: with the
+leading eigenpairs (λ, u) of ψ^-½ S ψ^-½, the columns of W are ψ^½ u √(λ − 1) (Lawley 1940); then ψ = diag(S − W Wᵀ),
+the optimum given W for the diagonal. With the full rank Σ = S, a plain Gaussian. Rubin and Thayer (1982) treat z as
+missing too, which takes many more passes.
 """
 
+from functools import cache
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from rankfill.kernels import HoledTable
 
@@ -35,11 +37,14 @@ class GaussianFactors:
     array([-2., -2.])
     """
 
-    def __init__(self, rank: int, penalty: float, passes: int = 30, tol: float = 0.002) -> None:
+    def __init__(
+        self, rank: int, penalty: float, passes: int = 30, tol: float = 0.002, prior: Table | None = None
+    ) -> None:
         self.rank = rank
         self.penalty = penalty
         self.passes = passes
         self.tol = tol
+        self.prior = prior
 
     def fit(self, table: Table, init: "GaussianFactors | None" = None) -> Self:
         """Stops when the entries of S move by less than `tol` (root mean square) in a pass."""
@@ -48,6 +53,16 @@ class GaussianFactors:
 
     def fit_fill(self, table: Table, init: "GaussianFactors | None" = None) -> Table:
         """The same; the table as filled in the last pass."""
+        with _blas().limit(limits=1, user_api="blas"):
+            return self._passes(table, init)
+
+    def fill(self, table: Table) -> Table:
+        """The table with every NaN replaced by its expectation; rows need not be those learned from."""
+        centred = HoledTable(table - self.mean)
+        centred.fill(self._precision)
+        return np.where(np.isnan(table), centred.values + self.mean, table)
+
+    def _passes(self, table: Table, init: "GaussianFactors | None") -> Table:
         if init is None:
             self.mean, self.scatter = np.zeros(table.shape[1]), _known_scatter(table)
         else:
@@ -68,14 +83,9 @@ class GaussianFactors:
                 break
         return centred.values + self.mean
 
-    def fill(self, table: Table) -> Table:
-        """The table with every NaN replaced by its expectation; rows need not be those learned from."""
-        centred = HoledTable(table - self.mean)
-        centred.fill(self._precision)
-        return np.where(np.isnan(table), centred.values + self.mean, table)
-
     def _with_prior(self, n_rows: int) -> Table:
-        return (n_rows * self.scatter + self.penalty * np.eye(len(self.scatter))) / (n_rows + self.penalty)
+        prior = np.eye(len(self.scatter)) if self.prior is None else self.prior
+        return (n_rows * self.scatter + self.penalty * prior) / (n_rows + self.penalty)
 
     def _set_precision(self, n_rows: int) -> None:
         covariance = self._with_prior(n_rows)
@@ -90,6 +100,7 @@ class GaussianFactors:
                 loadings = spread[:, None] * vectors[:, -self.rank :] * strength
             self._noise = np.maximum(variances - (loadings**2).sum(axis=1), LEAST_NOISE * variances)
             covariance = loadings @ loadings.T + np.diag(self._noise)
+        self.covariance = covariance
         self._precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
 
 
@@ -101,3 +112,9 @@ def _known_scatter(table: Table) -> Table:
     scatter: Table = scaled.T @ scaled
     scatter[np.diag_indices(len(scatter))] = 1.0
     return scatter
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The matrices are small: more threads would wait for each other longer than they work."""
+    return ThreadpoolController()

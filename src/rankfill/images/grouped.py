@@ -1,0 +1,113 @@
+"""Squares of a picture that look alike are nearly of low rank: factor analysis of each group of them.
+
+1. A smooth picture is taken off: the mean of the pixels seen nearby.
+2. All squares together, as rows of a table with holes, give a first guess.
+3. Squares are put into groups by their looks (k-means on the guess, less its mean, at equal contrast).
+4. Each group is a table with holes of its own; the covariance of all squares counts as some rows seen beforehand.
+5. Squares overlap: a pixel is the mean of all that are said about it.
+
+What is seen in a square, not what was guessed, is what every step fills from.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+from sklearn.cluster import MiniBatchKMeans
+
+from rankfill.images.patches import Cut, Picture
+from rankfill.imputation import GaussianFactors
+
+WIDEST_ROW = 80
+"""Numbers in a square: 8 × 8 in grey, 5 × 5 in three colours."""
+STEP = 2
+SMOOTHING = 3.0
+GROUP, MOST_GROUPS = 600, 60
+"""Squares a group, about, and groups."""
+SAMPLE, GROUP_SAMPLE = 4000, 1000
+"""Squares to learn from, of all and of a group: these tell a covariance as well as all."""
+PENALTY = 30.0
+CONTRAST = 0.02
+"""Of the range of the picture: fainter squares are told apart no further."""
+
+
+def fill_by_groups(picture: Picture, seed: int) -> Picture:
+    """Height × width × channels, NaN where a pixel is missing."""
+    rng = np.random.default_rng(seed)
+    offset = _smooth(picture)
+    size = max(1, min(int(np.sqrt(WIDEST_ROW / picture.shape[2])), *picture.shape[:2]))
+    cut = Cut(picture.shape, size, STEP if size > STEP else 1)
+    rows = cut.rows(picture - offset)
+    wanted = np.asarray(np.isnan(rows).any(axis=1))
+    scale = float(np.sqrt(np.nanmean(rows**2))) or 1.0
+    everything = GaussianFactors(rows.shape[1], PENALTY, passes=8).fit(_sampled(rows, rng, SAMPLE) / scale)
+    guessed = rows.copy()
+    guessed[wanted] = everything.fill(rows[wanted] / scale) * scale
+    first = np.where(np.isnan(picture), cut.blended(guessed, np.ones(len(rows))) + offset, picture)
+    return cut.blended(
+        _fill_groups(cut.rows(picture), cut.rows(first), wanted, everything, rng), wanted.astype(np.float64)
+    )
+
+
+def _fill_groups(
+    rows: Picture, guess: Picture, wanted: NDArray[np.bool_], everything: GaussianFactors, rng: np.random.Generator
+) -> Picture:
+    """The wanted rows filled, each from the rows that look like it."""
+    levels = guess.mean(axis=1, keepdims=True)
+    looks = guess - levels
+    least = CONTRAST * float(np.ptp(guess)) or 1.0
+    contrasts = np.sqrt(np.mean(looks**2, axis=1, keepdims=True)) + least
+    looks /= contrasts
+    groups = _grouped(looks, rng)
+    filled = guess.copy()
+    for group in range(groups.max() + 1):
+        members = np.flatnonzero(groups == group)
+        asked = members[wanted[members]]
+        if len(asked) == 0:
+            continue
+        taught = _sampled(members, rng, GROUP_SAMPLE)
+        start = _as_seen(looks[taught], everything)
+        level, contrast = levels[taught], contrasts[taught]
+        model = GaussianFactors(rows.shape[1], PENALTY, passes=3, tol=0.0, prior=start.prior)
+        model.fit((rows[taught] - level) / contrast, init=start)
+        filled[asked] = model.fill((rows[asked] - levels[asked]) / contrasts[asked]) * contrasts[asked] + levels[asked]
+    return filled
+
+
+def _as_seen(looks: Picture, everything: GaussianFactors) -> GaussianFactors:
+    """Mean and covariance of a group as guessed, and as its prior the covariance of everything at its size."""
+    start = GaussianFactors(everything.rank, PENALTY)
+    start.mean = looks.mean(axis=0)
+    centred = looks - start.mean
+    start.scatter = centred.T @ centred / len(looks)
+    size = max(float(np.trace(start.scatter)), 1e-6 * looks.shape[1])
+    start.prior = everything.covariance * (size / float(np.trace(everything.covariance)))
+    return start
+
+
+def _grouped(looks: Picture, rng: np.random.Generator) -> NDArray[np.int32]:
+    n_groups = int(np.clip(len(looks) // GROUP, 1, MOST_GROUPS))
+    clusters = MiniBatchKMeans(
+        n_groups, random_state=int(rng.integers(2**31)), n_init=1, batch_size=4096, max_iter=20, reassignment_ratio=0.0
+    )
+    labels: NDArray[np.int32] = clusters.fit(_sampled(looks, rng, 5 * SAMPLE)).predict(looks)
+    return labels
+
+
+def _sampled(rows: NDArray[Any], rng: np.random.Generator, n: int) -> NDArray[Any]:
+    return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
+
+
+def _smooth(picture: Picture) -> Picture:
+    """The mean of what is seen around each pixel, from as near as something is seen."""
+    seen = ~np.isnan(picture)
+    values, width = np.where(seen, picture, 0.0), SMOOTHING
+    smooth = np.full(picture.shape, np.nan)
+    while np.isnan(smooth).any():
+        weights = gaussian_filter(seen.astype(np.float64), (width, width, 0))
+        means = gaussian_filter(values, (width, width, 0)) / np.maximum(weights, 1e-300)
+        enough = np.isnan(smooth) & (weights > 1e-3)
+        smooth[enough] = means[enough]
+        width *= 2
+    return smooth
