@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 void bind_blocks(nb::module_& m);
+void bind_columns(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_gaussian(nb::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_native, m) {
     bind_rounds(m);
     bind_scoring(m);
     bind_least_squares(m);
+    bind_columns(m);
     bind_descent(m);
     bind_sparse(m);
     bind_gaussian(m);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "rankfill/columns.hpp"
 #include "rankfill/csr.hpp"
 #include "rankfill/factor_step.hpp"
 #include "rankfill/isa.hpp"

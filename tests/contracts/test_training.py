@@ -26,6 +26,8 @@ def overfitted(iterative_model, ratings, fresh):
     known = iterative_model.get_params()
     if "gap" in known:  # a step of a convex model fits what it sees, unless the weighting makes it short
         bold["weighting"] = "count"
+    if "inner_iterations" in known:  # so little penalty would fit the ratings exactly in the first pass
+        bold |= {"penalty": 50.0, "shrinkage": 1.0}
     model = fresh(iterative_model, tol=None, passes=25, **{key: bold[key] for key in bold if key in known})
     return model, ratings, ratings.with_values(lambda values: 6 - values)
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "rankfill/block_update.hpp"
+#include "rankfill/broyden_batch.hpp"
+#include "rankfill/column_gradient.hpp"
 #include "rankfill/coordinate_descent.hpp"
 #include "rankfill/gaussian.hpp"
 #include "rankfill/gradient_wave.hpp"
@@ -129,6 +131,14 @@ inline void full_rows(const FullGradient& job, std::int64_t first, std::int64_t 
     });
 }
 
+inline ColumnSums broyden_pass(const ColumnPass& pass) {
+    return with_blocks(pass.dictionary.stride, [&]<int Blocks>() { return broyden_columns<Blocks>(pass); });
+}
+
+inline ColumnSums column_gradient_pass(const ColumnPass& pass) {
+    return with_blocks(pass.dictionary.stride, [&]<int Blocks>() { return gradient_columns<Blocks>(pass); });
+}
+
 inline KernelTable make_table(std::string_view name) {
     return {
         name,
@@ -142,6 +152,7 @@ inline KernelTable make_table(std::string_view name) {
         {entries_of_rows<double>, times_rows<double>},
         gram_rows,
         {fill_rows},
+        {broyden_pass, column_gradient_pass, solve_columns, sum_gram, set_direction, move_batch},
     };
 }
 

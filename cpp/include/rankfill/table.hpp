@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rankfill/block_pass.hpp"
+#include "rankfill/columns.hpp"
 #include "rankfill/csr.hpp"
 #include "rankfill/factor_step.hpp"
 #include "rankfill/gradient_rule.hpp"
@@ -168,6 +169,15 @@ struct GaussianKernels {
     void (*fill_rows)(const GaussianTable&, std::int64_t first, std::int64_t last, double* covariance);
 };
 
+struct ColumnKernels {
+    ColumnSums (*broyden)(const ColumnPass&);
+    ColumnSums (*gradient)(const ColumnPass&);
+    void (*solve)(const ColumnPass&, std::atomic<std::int64_t>& next);
+    void (*sum_gram)(const ColumnPass&);
+    void (*set_direction)(const ColumnRule&, const float* row, int width, float* direction);
+    void (*move_batch)(const ColumnPass&, const BatchRows&, std::int64_t first, std::int64_t last, ColumnSums* per_row);
+};
+
 struct KernelTable {
     std::string_view name;
     RoundKernels rounds;
@@ -181,6 +191,7 @@ struct KernelTable {
     void (*sparse_gram)(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
                         std::int64_t first, std::int64_t last, Block<double> result);
     GaussianKernels gaussian;
+    ColumnKernels columns;
 };
 
 // Those this machine can run, slowest first.

@@ -94,8 +94,8 @@ def normal_equations(
     return system
 
 
-def solve_system(system: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Elimination without pivoting on the upper triangle; an unknown whose pivot is rounding stays zero."""
+def eliminated(system: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By elimination without pivoting on the upper triangle; a pivot that is rounding becomes zero."""
     system = system.copy()
     order = len(system)
     diagonal = np.diagonal(system).copy()
@@ -105,6 +105,13 @@ def solve_system(system: NDArray[np.float64]) -> NDArray[np.float64]:
             continue
         for i in range(k + 1, order):
             system[i, i : order + 1] -= (system[k, i] / system[k, k]) * system[k, i : order + 1]
+    return system
+
+
+def solve_system(system: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An unknown whose pivot is rounding stays zero."""
+    system = eliminated(system)
+    order = len(system)
     solution = np.zeros(system.shape[1])
     solution[order] = -1
     for k in reversed(range(order)):

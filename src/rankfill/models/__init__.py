@@ -3,11 +3,13 @@
 from rankfill.models.als import ALS
 from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
+from rankfill.models.broyden import Broyden
 from rankfill.models.coordinate_descent import CoordinateDescent
 from rankfill.models.gradient_descent import GradientDescent
 from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
 from rankfill.models.sgd import SGD
+from rankfill.models.sgmf import SGMF
 from rankfill.models.soft_impute import SoftImpute
 from rankfill.models.training import EpochReport, TimeBudget
 from rankfill.models.variance_reduced import VarianceReduced
@@ -15,10 +17,12 @@ from rankfill.models.variance_reduced import VarianceReduced
 MODELS: dict[str, type[Model]] = {
     "als": ALS,
     "bias": Bias,
+    "broyden": Broyden,
     "coordinate-descent": CoordinateDescent,
     "multiplicative-nmf": MultiplicativeNMF,
     "passive-aggressive": PassiveAggressive,
     "sgd": SGD,
+    "sgmf": SGMF,
     "variance-reduced": VarianceReduced,
     "soft-impute": SoftImpute,
     "gradient-descent": GradientDescent,
@@ -28,7 +32,9 @@ __all__ = [
     "ALS",
     "MODELS",
     "SGD",
+    "SGMF",
     "Bias",
+    "Broyden",
     "CoordinateDescent",
     "EpochReport",
     "GradientDescent",
