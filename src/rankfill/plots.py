@@ -276,6 +276,7 @@ def _text_width(words: str) -> float:
 
 
 def saved(figure: Figure, path: PathLike | None) -> Figure:
+    """The figure, written to a file where one is given."""
     if path is not None:
         figure.savefig(path, format=Path(path).suffix[1:].lower() or "png")
     return figure

@@ -1,4 +1,4 @@
-"""Steps on columns against their NumPy twins, to the bit: ranks, biases, missing rows, few entries, batches, threads."""
+"""Steps on columns against their NumPy twins, to the bit: ranks, biases, missing rows, few entries, batches."""
 
 import itertools
 from dataclasses import replace
@@ -81,7 +81,7 @@ def test_batches_are_the_twins_for_any_number_of_threads(rank, batch, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_solved_with_the_dictionary_fixed_are_the_twins(name):
     rule = dict(rules(7))[name]
-    columns, order, start, dictionary = problem(7, rule)
+    columns, _, start, dictionary = problem(7, rule)
     expected = start.copy()
     reference.solve_columns(columns, expected, dictionary, rule)
     for isa, threads in itertools.product(SETS, (1, 3)):

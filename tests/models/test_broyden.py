@@ -20,8 +20,9 @@ def picture(seed=0, n_rows=40, n_columns=12, rank=3, missing=0.25):
 
 
 def start_of(dense, rank, seed=0):
+    """Rows that nobody observes are zero."""
     size = np.sqrt(np.nanmean(dense**2)) / rank
-    return np.sqrt(size) * random_rows(0, len(dense), rank, seed)
+    return np.sqrt(size) * random_rows(0, len(dense), rank, seed) * ~np.isnan(dense).all(axis=1)[:, None]
 
 
 def literal(dense, orders, C, penalty, inner):
@@ -75,7 +76,7 @@ def test_many_inner_iterations_end_where_both_equations_hold(missing):
     assert np.abs(left).max() > 1e-3
     np.testing.assert_allclose(C[m].T @ left, 0, atol=1e-4)  # x is the best for C
     np.testing.assert_allclose(0.7 * (C[m] - before[m]), np.outer(left, x), atol=1e-5)  # C is the best for x
-    np.testing.assert_allclose(C[~m], before[~m], rtol=1e-6)
+    assert (C[~m] == 0).all()
 
 
 def test_rank_one_update_is_the_direct_inverse():
@@ -216,7 +217,9 @@ def test_numbers_stay_finite(seed, rank, penalty, shrinkage, biases, batch):
 
 @pytest.mark.parametrize("make", [rf.Broyden, rf.SGMF])
 @pytest.mark.parametrize(
-    "shape", [(3000, 500, 6000, 0.7), (1000, 300, 10_000, 2.0), (400, 200, 16_000, 0.7)], ids=["sparse", "noise", "full"]
+    "shape",
+    [(3000, 500, 6000, 0.7), (1000, 300, 10_000, 2.0), (400, 200, 16_000, 0.7)],
+    ids=["sparse", "noise", "full"],
 )
 def test_defaults_are_not_worse_than_the_bias_model(make, shape):
     *size, noise = shape

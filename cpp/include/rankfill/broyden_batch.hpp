@@ -80,10 +80,7 @@ class BatchMover {
         for (int i = 0; i < order_; ++i) {
             double* equation = system_.data() + i * stride_;
             std::fill(equation, equation + stride_, 0.0);
-            for (int j = i; j < order_; ++j) {
-                const auto [low, high] = std::minmax(column_of(i), column_of(j));
-                equation[j] = products_[low * width_ + high];
-            }
+            for (int j = i; j < order_; ++j) equation[j] = products_[column_of(i) * width_ + column_of(j)];
             equation[i] += i < ridge_.rank ? pass_.rule.penalty : pass_.rule.penalty / pass_.rule.unit;
             equation[order_] = side_[column_of(i)];
         }

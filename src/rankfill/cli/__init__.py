@@ -24,6 +24,7 @@ VERBS = {
     "predict": "Predicts the ratings of given pairs of user and item.",
     "topics": "Shows the items that go together: the strongest of each factor.",
     "inpaint": "Fills in the missing pixels of a picture: scratches, writing, dust.",
+    "faces": "Fills in faces with missing pixels by three methods: the tables and figures of Akyıldız (2015).",
     "info": "Says what is in a model file.",
     "models": "Lists the models to choose from, with their parameters.",
 }

@@ -23,7 +23,13 @@ class _Step:
     """One step on one column. Unknowns of x are in the order of `places`, those columns of its row."""
 
     def __init__(
-        self, columns: Rows, column: int, moving: Floats, dictionary: Floats, rule: ColumnRule, gram: DictionaryGram | None
+        self,
+        columns: Rows,
+        column: int,
+        moving: Floats,
+        dictionary: Floats,
+        rule: ColumnRule,
+        gram: DictionaryGram | None,
     ) -> None:
         ridge = rule.ridge
         entries = slice(int(columns.indptr[column]), int(columns.indptr[column + 1]))
@@ -212,8 +218,8 @@ def _batch_step(
         total = np.zeros(2)
         for row in np.unique(np.concatenate([[], *(step.indices for step in steps)])).astype(int):
             of_row = [(step.row, step.values[step.indices == row][0]) for step in steps if row in step.indices]
-            dictionary[row], cost = _moved_row(before[row], of_row, rule)
-            total += cost
+            dictionary[row], costs = _moved_row(before[row], of_row, rule)
+            total += costs
         for step in steps:
             x = step.row[step.places].astype(np.float64).tolist()
             cost = 0.0
@@ -224,7 +230,9 @@ def _batch_step(
     return ColumnSums(*total.tolist())
 
 
-def _moved_row(before: Floats, of_row: list[tuple[Floats, Any]], rule: ColumnRule) -> tuple[Floats, tuple[float, float]]:
+def _moved_row(
+    before: Floats, of_row: list[tuple[Floats, Any]], rule: ColumnRule
+) -> tuple[Floats, tuple[float, float]]:
     ridge, n = rule.ridge, len(of_row)
     errors = [(value - np.float32(ridge.offset)) - lane_dot(before, row) for row, value in of_row]
     squared = sum((float(error) * float(error) for error in errors), 0.0)
@@ -254,7 +262,7 @@ def _moved_row(before: Floats, of_row: list[tuple[Floats, Any]], rule: ColumnRul
     system[:, ridge.order] = side[places]
     moved, gained = before.astype(np.float64), 0.0
     for place, number in zip(places, solve_system(system).tolist(), strict=True):
-        moved[place] = before[place] + number
+        moved[place] += number
         gained += number * float(side[place])
     return moved.astype(np.float32), (squared - gained, squared)
 

@@ -10,9 +10,8 @@ that it does not matter how a stream is cut into calls. A column that comes agai
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Iterable
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from rankfill.data import Ratings
 from rankfill.kernels import Ridge, Rows, padded
 from rankfill.kernels.columns import ColumnRule, ColumnSums, DictionaryGram, solve_columns
 from rankfill.models.bias import Bias
+from rankfill.models.column_stream import OpenColumn, Run, joined_runs, parts_of, runs_of
 from rankfill.models.online import OnlineFactorModel, random_rows
 from rankfill.models.settings import check_positive, check_training, check_whole, check_word
 from rankfill.models.training import Callback, Training, order_seed
@@ -31,25 +31,6 @@ START = 0.05
 """The size of the factors of C at the start beside biases, as a share of what they would be without."""
 SHRINKAGE, BIAS_SHRINKAGE = 15.0, 5.0
 """Of ratings with biases, where none is given: of x in units of the standard deviation, of its bias in ratings."""
-
-
-class Run(NamedTuple):
-    """Entries of one column as they came in a stream, the mean rating by then, and how many rows were known by then."""
-
-    column: int
-    rows: NDArray[np.int32]
-    values: NDArray[np.float32]
-    mean: float
-    known: int
-
-
-class OpenColumn(NamedTuple):
-    """The last column of a stream, and all that its step has changed as it was before."""
-
-    run: Run
-    x: NDArray[np.float32]
-    rows: NDArray[np.float32]
-    gram: DictionaryGram
 
 
 class ColumnModel(OnlineFactorModel):
@@ -111,6 +92,9 @@ class ColumnModel(OnlineFactorModel):
     @abstractmethod
     def _rule(self, epoch: int) -> ColumnRule:
         """Of a pass; 0 is a stream, where a column goes on from its row and values come without the offset."""
+
+    def _depends_on_size(self, parameter: str) -> bool:
+        return False
 
     def _order(self, columns: Rows, epoch: int) -> NDArray[np.int32]:
         rng = np.random.default_rng(order_seed(self.seed, epoch))
@@ -188,13 +172,11 @@ class ColumnModel(OnlineFactorModel):
         totals = np.cumsum(np.append(self._total, values.astype(np.float64)))[1:]
         means = totals / seen if self.biased_ else np.zeros(len(values))
         known = np.maximum.accumulate(np.maximum(rows + 1, self._n_rows))
-        starts = np.flatnonzero(np.append(True, columns[1:] != columns[:-1]))
-        runs = [
-            Run(int(columns[a]), rows[a:b], values[a:b], float(means[b - 1]), int(known[b - 1]))
-            for a, b in pairwise([*starts.tolist(), len(columns)])
-        ]
-        runs = self._joined_to_open(runs)
-        for part in _parts(runs[:-1]):
+        runs = runs_of(columns, rows, values, means, known)
+        if self._open is not None and (joined := joined_runs(self._open.run, runs)):
+            self._take_back(self._open)
+            runs = joined
+        for part in parts_of(runs[:-1]):
             self._step_on(part)
         last = runs[-1]
         moving, dictionary = self._factors_of_columns()
@@ -202,22 +184,9 @@ class ColumnModel(OnlineFactorModel):
         self._step_on([last])
         self._total, self.offset_, self._n_rows = float(totals[-1]), float(means[-1]), int(known[-1])
 
-    def _joined_to_open(self, runs: list[Run]) -> list[Run]:
-        """Takes the step on the last column back where the first run goes on with it, and joins the two."""
-        last, first = self._open, runs[0]
-        if last is None or last.run.column != first.column:
-            return runs
-        again = np.flatnonzero(np.isin(first.rows, last.run.rows))  # a pair rated again begins a column anew
-        n = int(again[0]) if len(again) else len(first.rows)
-        if n == 0:
-            return runs
+    def _take_back(self, last: OpenColumn) -> None:
         moving, dictionary = self._factors_of_columns()
-        moving[first.column], dictionary[last.run.rows], self._gram = last.x, last.rows, last.gram
-        joined = first._replace(
-            rows=np.append(last.run.rows, first.rows[:n]), values=np.append(last.run.values, first.values[:n])
-        )
-        rest = [first._replace(rows=first.rows[n:], values=first.values[n:])] if n < len(first.rows) else []
-        return [joined, *rest, *runs[1:]]
+        moving[last.run.column], dictionary[last.run.rows], self._gram = last.x, last.rows, last.gram
 
     def _step_on(self, runs: list[Run]) -> None:
         """Runs of different columns, all rows known before the last of them."""
@@ -227,10 +196,10 @@ class ColumnModel(OnlineFactorModel):
         orders = [np.argsort(run.rows) for run in runs]
         rows = np.concatenate([run.rows[order] for run, order in zip(runs, orders, strict=True)])
         targets = [run.values[order] - np.float32(run.mean) for run, order in zip(runs, orders, strict=True)]
-        x = np.ascontiguousarray(moving[columns])
-        self._gram.of_rows(runs[-1].known)
         entries = Rows(indptr, rows, np.concatenate(targets))
-        self._steps(entries, np.arange(len(runs), dtype=np.int32), x, dictionary[: runs[-1].known], self._rule(0))
+        x, known = np.ascontiguousarray(moving[columns]), runs[-1].known
+        self._gram.of_rows(known)
+        self._steps(entries, np.arange(len(runs), dtype=np.int32), x, dictionary[:known], self._rule(0))
         moving[columns] = x
 
     def _restore(self, snapshot: tuple[NDArray[np.float32], NDArray[np.float32]]) -> None:
@@ -263,17 +232,3 @@ class ColumnModel(OnlineFactorModel):
             run = Run(column, tensors["open_rows"], tensors["open_values"], *level)
             gram = DictionaryGram.from_tensors(tensors, "open_gram")
             self._open = OpenColumn(run, tensors["open_x"], tensors["open_rows_before"], gram)
-
-
-def _parts(runs: list[Run]) -> Iterator[list[Run]]:
-    """Cut where a column comes again or new rows are met."""
-    part: list[Run] = []
-    columns: set[int] = set()
-    for run in runs:
-        if run.column in columns or (part and run.known != part[-1].known):
-            yield part
-            part, columns = [], set()
-        part.append(run)
-        columns.add(run.column)
-    if part:
-        yield part

@@ -30,7 +30,7 @@ class SGMF(ColumnModel):
 
     >>> from rankfill import SGMF, Ratings
     >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
-    >>> model = SGMF(rank=2, passes=50).fit(ratings)
+    >>> model = SGMF(rank=2, rate=0.05, shrinkage=0.2, passes=200, tol=None).fit(ratings)
     >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
     array([ True])
     """
