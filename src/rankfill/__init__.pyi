@@ -19,6 +19,7 @@ from .imputation import LowRankImputer
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
+    GECO,
     MODELS,
     SGD,
     SGMF,
@@ -27,9 +28,11 @@ from .models import (
     CoordinateDescent,
     EpochReport,
     GradientDescent,
+    JaggiSulovsky,
     Model,
     MultiplicativeNMF,
     PassiveAggressive,
+    PrimalDual,
     Recommendations,
     SoftImpute,
     TimeBudget,
@@ -43,6 +46,7 @@ __version__: str
 
 __all__ = [
     "ALS",
+    "GECO",
     "MODELS",
     "SGD",
     "SGMF",
@@ -52,10 +56,12 @@ __all__ = [
     "Dataset",
     "EpochReport",
     "GradientDescent",
+    "JaggiSulovsky",
     "LowRankImputer",
     "Model",
     "MultiplicativeNMF",
     "PassiveAggressive",
+    "PrimalDual",
     "Ratings",
     "Reason",
     "Recommendations",

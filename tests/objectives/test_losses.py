@@ -5,7 +5,7 @@ import pytest
 
 from rankfill.kernels import GradientRule, gradient_online, padded
 from rankfill.kernels.gradients import LossName as KernelLossName
-from rankfill.objectives.losses import CURVATURE, LOSSES, LossName, loss_slopes, loss_values
+from rankfill.objectives.losses import CURVATURE, LOSSES, LossName, loss_conjugates, loss_slopes, loss_values
 
 E = np.linspace(-4, 4, 401) + 1e-3  # no kink among them
 
@@ -19,6 +19,17 @@ def test_slope_is_the_derivative(loss):
     r, h = ratings_for(loss, E), 1e-6
     difference = (loss_values(loss, r, E + h, 0.7) - loss_values(loss, r, E - h, 0.7)) / (2 * h)
     np.testing.assert_allclose(loss_slopes(loss, r, E, 0.7), difference, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_conjugate_is_the_largest_difference(loss):
+    """q e − ℓ(e) ≤ ℓ*(q) everywhere, with equality where q is the slope."""
+    r = ratings_for(loss, E)
+    slopes = loss_slopes(loss, r, E, 0.7)
+    conjugates = loss_conjugates(loss, r, slopes, 0.7)
+    np.testing.assert_allclose(conjugates, slopes * E - loss_values(loss, r, E, 0.7), atol=1e-12)
+    for other in (-3.0, -0.2, 0.0, 1.0):
+        assert (slopes * other - loss_values(loss, r, np.full_like(E, other), 0.7) <= conjugates + 1e-12).all()
 
 
 @pytest.mark.parametrize("loss", sorted(CURVATURE))

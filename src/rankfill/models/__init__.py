@@ -5,9 +5,12 @@ from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
 from rankfill.models.broyden import Broyden
 from rankfill.models.coordinate_descent import CoordinateDescent
+from rankfill.models.geco import GECO
 from rankfill.models.gradient_descent import GradientDescent
+from rankfill.models.jaggi_sulovsky import JaggiSulovsky
 from rankfill.models.multiplicative import MultiplicativeNMF
 from rankfill.models.passive_aggressive import PassiveAggressive
+from rankfill.models.primal_dual import PrimalDual
 from rankfill.models.sgd import SGD
 from rankfill.models.sgmf import SGMF
 from rankfill.models.soft_impute import SoftImpute
@@ -26,10 +29,14 @@ MODELS: dict[str, type[Model]] = {
     "variance-reduced": VarianceReduced,
     "soft-impute": SoftImpute,
     "gradient-descent": GradientDescent,
+    "primal-dual": PrimalDual,
+    "jaggi-sulovsky": JaggiSulovsky,
+    "geco": GECO,
 }
 
 __all__ = [
     "ALS",
+    "GECO",
     "MODELS",
     "SGD",
     "SGMF",
@@ -38,9 +45,11 @@ __all__ = [
     "CoordinateDescent",
     "EpochReport",
     "GradientDescent",
+    "JaggiSulovsky",
     "Model",
     "MultiplicativeNMF",
     "PassiveAggressive",
+    "PrimalDual",
     "Recommendations",
     "SoftImpute",
     "TimeBudget",

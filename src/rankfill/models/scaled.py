@@ -15,7 +15,14 @@ from rankfill.kernels import padded
 from rankfill.models.base import WarmPath
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
-from rankfill.models.settings import check_no_negative, check_positive, check_training, check_whole, check_word
+from rankfill.models.settings import (
+    check_no_negative,
+    check_positive,
+    check_signs,
+    check_training,
+    check_whole,
+    check_word,
+)
 from rankfill.models.training import order_seed
 from rankfill.objectives.losses import LossName
 
@@ -53,9 +60,8 @@ class ScaledFactorModel(FactorModel):
         check_positive("shrinkage", self.shrinkage, or_zero=True)
         if self.nonnegative == "both":
             check_no_negative(ratings, 'nonnegative="both"', 'use ratings.shifted(), or nonnegative="items"')
-        if self.loss == "logistic" and not np.isin(ratings.values, (-1, 1)).all():
-            bad = ratings.values[~np.isin(ratings.values, (-1, 1))][0]
-            raise ValueError(f'loss="logistic" needs ratings of -1 and +1, found {bad:g}; use ratings.with_values(…)')
+        if self.loss == "logistic":
+            check_signs(ratings)
 
     def _depends_on_size(self, parameter: str) -> bool:
         return False

@@ -43,6 +43,13 @@ def check_no_negative(ratings: Ratings, because: str, remedy: str) -> None:
         )
 
 
+def check_signs(ratings: Ratings) -> None:
+    """What the logistic loss can learn from."""
+    if not np.isin(ratings.values, (-1, 1)).all():
+        bad = ratings.values[~np.isin(ratings.values, (-1, 1))][0]
+        raise ValueError(f'loss="logistic" needs ratings of -1 and +1, found {bad:g}; use ratings.with_values(…)')
+
+
 def warn_of_one_value(ratings: Ratings, remedy: str) -> None:
     """A thousand ratings that are all the same are no accident: such data usually has only positives."""
     values = ratings.values

@@ -125,12 +125,11 @@ class TraceNormModel(FactorModel):
         """The best rows for people not in training, the items as they are: (p_u, b_u, 1) with offset="bias"."""
         self._check_fitted()
         known = self._in_own_items(new_user_ratings)
-        rows, values = padded(known.n_users, max(self._width, 1)), known.values
+        rows = padded(known.n_users, max(self._width, 1))
         if self.biased_:
-            left_over = values - np.float32(self.offset_) - self.item_biases_[known.item_indices]
+            left_over = known.values - np.float32(self.offset_) - self.item_biases_[known.item_indices]
             rows[:, self.rank_] = Bias().shrunk_mean(known.user_indices, left_over, known.n_users)
             rows[:, self.rank_ + 1] = 1
-            values = values - rows[known.user_indices, self.rank_]
         if self.rank_:
             by_count = self.weighting == "count"
             rated = int((self._user_counts.array > 0).sum())
@@ -141,8 +140,13 @@ class TraceNormModel(FactorModel):
                 offset=self.offset_,
                 held_column=self.rank_ + 1 if self.biased_ else -1,
             )
-            solve_rows(known.by_user._replace(values=values), rows, self._items.array, ridge)
+            self._fit_rows(known, rows, ridge)
         return rows[:, : self._width]
+
+    def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
+        """Moves the factors of the rows, and not their biases, to where they are best."""
+        values = known.values - rows[known.user_indices, self.rank_] if self.biased_ else known.values
+        solve_rows(known.by_user._replace(values=values), rows, self._items.array, ridge)
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
@@ -191,7 +195,7 @@ class TraceNormModel(FactorModel):
     def _level_of_noise(self, problem: Problem, ratings: Ratings, effects: Bias) -> float:
         left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
         signs = np.random.default_rng(self.seed).choice([-1.0, 1.0], len(ratings))
-        noise = problem.descent(left_over * signs)
+        noise = problem.descent(self._slopes(ratings.values, left_over) * signs)
         return NOISE_SHARE * float(leading_pairs(noise, 1, tol=1e-3).values[0]) or 1.0
 
     def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
@@ -227,7 +231,11 @@ class TraceNormModel(FactorModel):
 
     def _descent(self, problem: Problem, iterate: Iterate) -> SparseMatrix:
         """What the certificate needs the largest singular value of."""
-        return problem.descent(iterate.residual)
+        return problem.descent(self._slopes(problem.pattern.by_user.values, iterate.residual))
+
+    def _slopes(self, ratings: NDArray[np.float32], residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        """dℓ/de at every residual e."""
+        return residual
 
     def _lower_bound(self, problem: Problem, iterate: Iterate, largest: float) -> float:
         """A number below the best possible objective; `largest` is at least σ₁ of `_descent`."""

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
 LossName = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)
@@ -59,6 +60,23 @@ def loss_slopes(loss: LossName, ratings: ArrayLike, residuals: ArrayLike, width:
         return np.clip(e, -width, width)
     with np.errstate(over="ignore"):  # the slope of a rating that is met by far is 0
         return np.asarray(np.asarray(ratings, dtype=np.float64) / (1 + np.exp(_margins(ratings, e))))
+
+
+def loss_conjugates(loss: LossName, ratings: ArrayLike, slopes: ArrayLike, width: float = 0.0) -> NDArray[np.float64]:
+    """ℓ*(q) = max over e of q e − ℓ(e), for slopes q that the loss can have.
+
+    >>> loss_conjugates("squared", [3], [0.5])
+    array([0.125])
+    """
+    q = np.asarray(slopes, dtype=np.float64)
+    if loss in ("squared", "huber"):
+        return 0.5 * q * q
+    if loss == "absolute":
+        return np.zeros_like(q)
+    if loss == "epsilon-insensitive":
+        return width * np.abs(q)
+    share = np.asarray(ratings, dtype=np.float64) * q
+    return np.asarray(share + xlogy(share, share) + xlogy(1 - share, 1 - share))
 
 
 def _margins(ratings: ArrayLike, residuals: NDArray[np.float64]) -> NDArray[np.float64]:
