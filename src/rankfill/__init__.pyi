@@ -11,6 +11,7 @@ from .data import (
     read_pairs,
     read_ratings,
     read_titles,
+    sample_submatrix,
     split,
     synthetic,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "read_pairs",
     "read_ratings",
     "read_titles",
+    "sample_submatrix",
     "save",
     "set_threads",
     "split",

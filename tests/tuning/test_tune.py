@@ -158,6 +158,27 @@ def test_the_same_bits_on_any_number_of_threads(ratings, batches, streamed):
     assert results[0] == results[1]
 
 
+def test_a_sample_tells_what_does_not_depend_on_size(ratings):
+    model, grid = rf.SGD(rank=2, passes=4), {"penalty": [0.01, 0.1, 1.0]}
+    found = rf.tune(model, ratings, grid, folds=3, on="sample", ratio=0.8, seed=2)
+    small = rf.sample_submatrix(ratings, 0.8, seed=2)
+    assert len(small) < 0.7 * len(ratings)
+    there = rf.tune(model, small, grid, folds=3, seed=2)
+    assert [trial.errors.tobytes() for trial in found.trials] == [trial.errors.tobytes() for trial in there.trials]
+    assert state_of(found.best_model) == state_of(clone(model).set_params(**found.best_params).fit(ratings))
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [(rf.ALS(), {"penalty": [1.0]}), (rf.ALS(weighting="count"), {"weighting": ["constant"], "penalty": [1.0]})],
+)
+def test_a_sample_is_not_asked_what_it_cannot_tell(ratings, model, grid):
+    with pytest.raises(ValueError, match=r"the best penalty of ALS.* depends on how many ratings there are"):
+        rf.tune(model, ratings, grid, on="sample")
+    by_count = rf.ALS(weighting="count", rank=2, passes=2)
+    rf.tune(by_count, ratings, {"penalty": [0.1]}, on="sample", ratio=0.9, folds=2)
+
+
 def interrupt_after(n):
     def callback(progress):
         if progress.done >= n:
@@ -274,5 +295,11 @@ def test_what_cannot_be_is_refused_in_words(ratings):
         rf.tune(rf.Bias(), ratings, {"shrinkage": [1.0]}, budget=0)
     with pytest.raises(TypeError, match="Bias has no partial_fit, so it cannot learn from a stream"):
         rf.tune(rf.Bias(), [ratings], {"shrinkage": [1.0]})
+    with pytest.raises(ValueError, match="on must be one of all, sample, found 'half'"):
+        rf.tune(rf.SGD(), ratings, {"rate": [0.1]}, on="half")
+    with pytest.raises(ValueError, match="searches in memory, found passes=2 over a stream"):
+        rf.tune(rf.SGD(), ratings, {"rate": [0.1]}, on="sample", passes=2)
+    with pytest.raises(TypeError, match="needs Ratings in memory, found list"):
+        rf.tune(rf.SGD(), [ratings], {"rate": [0.1]}, on="sample")
     with pytest.raises(ValueError, match="nothing could be scored: the ratings are too few; give more"):
         rf.tune(rf.SGD(), [ratings], {"rate": [0.1]})

@@ -57,6 +57,10 @@ def tune(
         float | None, typer.Option(metavar="SECONDS", help="End the search then, with the best so far.")
     ] = None,
     stream: Stream = False,
+    on_sample: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Search on a sub-matrix of that share of users and items, such as 0.3."),
+    ] = 1.0,
     halving: Annotated[
         bool, typer.Option(help="Give all settings few passes first, and only the best third more.")
     ] = True,
@@ -84,6 +88,7 @@ def tune(
     rankfill tune ratings.csv --model sgd --grid penalty=0.02,0.04,0.08
     rankfill tune ratings.csv --model als --grid penalty=5,10,20,40 --grid rank=8,32 -o m.rankfill --plot errors.png
     rankfill tune ratings.csv --range penalty=0.01..0.3 --range rate=0.02..0.5 --trials 30 --budget 300
+    rankfill tune ratings.csv --on-sample 0.3 --grid penalty=0.02,0.04,0.08 -o m.rankfill
     rankfill tune huge.csv --stream --grid rate=0.05,0.1,0.2
     """
     use_threads(threads)
@@ -107,12 +112,16 @@ def tune(
             budget=budget,
             passes=reads,
             halving=halving,
+            on="all" if on_sample == 1 else "sample",
+            ratio=on_sample,
             measure=measure,
             refit=output is not None,
             seed=seed,
             progress=True,
         )
-    baseline = _baseline(found, data, folds, seed) if isinstance(data, Ratings) and model != "bias" else None
+    baseline = None
+    if isinstance(data, Ratings) and model != "bias" and on_sample == 1:
+        baseline = _baseline(found, data, folds, seed)
     if output is not None and found.best_model is not None:
         found.best_model.save(output)
     if plot is not None:
@@ -129,7 +138,7 @@ def tune(
     else:
         chosen = {name: value for name, value in parameters.items() if value is not None} | found.best_params
         options = " ".join(typed(name, value) for name, value in chosen.items())
-        screen.print(f"To learn it: rankfill fit {ratings} -o m.rankfill --model {model} {options}")
+        screen.print(f"To learn it: rankfill fit {ratings} -o m.rankfill --model {model} {options}", soft_wrap=True)
 
 
 def _baseline(found: Tuning, ratings: Ratings, folds: int, seed: int) -> float:

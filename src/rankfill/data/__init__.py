@@ -6,6 +6,7 @@ from rankfill.data.dataset import Dataset
 from rankfill.data.ratings import Ratings
 from rankfill.data.readers import read_pairs, read_ratings, read_titles
 from rankfill.data.splits import split
+from rankfill.data.submatrix import sample_submatrix
 from rankfill.data.vocabulary import Vocabulary
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "read_pairs",
     "read_ratings",
     "read_titles",
+    "sample_submatrix",
     "split",
     "synthetic",
 ]

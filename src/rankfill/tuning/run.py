@@ -3,16 +3,18 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from rankfill.data import Ratings
+from sklearn.base import clone
+
+from rankfill.data import Ratings, sample_submatrix
 from rankfill.data.folds import check_folds
 from rankfill.evaluation.cross_validation import check_arguments
 from rankfill.evaluation.streaming import Stream, check_incremental
 from rankfill.models import Model
 from rankfill.models.training import TimeBudget, asked_to_stop
 from rankfill.objectives.measures import Measure
-from rankfill.tuning.candidates import Space, candidates
+from rankfill.tuning.candidates import Params, Space, candidates
 from rankfill.tuning.live import LiveTable
 from rankfill.tuning.result import Tuning, best_of
 from rankfill.tuning.search import Progress, Search
@@ -36,6 +38,8 @@ def tune(
     budget: float | None = None,
     passes: int | None = None,
     halving: bool = True,
+    on: On = "all",
+    ratio: float = 0.3,
     measure: Measure | None = None,
     refit: bool = True,
     seed: int = 0,
@@ -55,6 +59,10 @@ def tune(
     With `passes`, or with a file or batches instead of `Ratings`, all settings learn side by side by `partial_fit` from
     a stream that is read `passes` times (once), as in `cross_validate_stream`.
 
+    With `on="sample"` the search goes over a sub-matrix of the share `ratio` of users and items (`sample_submatrix`),
+    and only the best setting is learned from everything. That is refused for parameters whose best value depends on the
+    size of the data, such as the `penalty` of a trace norm.
+
     `budget` is in seconds; it ends the search, and so does Ctrl-C or a callback that returns True. What was found until
     then counts. `progress` shows a live table on a terminal. Without a budget, the result depends on the
     ratings, the settings and the `seed` alone.
@@ -69,10 +77,15 @@ def tune(
     """
     check_arguments(model, measure)
     check_folds(folds)
+    if on not in get_args(On):
+        raise ValueError(f"on must be one of {', '.join(get_args(On))}, found {on!r}")
+    if on == "sample" and passes is not None:
+        raise ValueError(f'on="sample" searches in memory, found passes={passes} over a stream; leave one of them out')
     if budget is not None and not budget > 0:
         raise ValueError(f"budget must be a positive number of seconds, found {budget!r}")
     found = candidates(model, grid, distributions, trials, seed)
     measure, started = measure or model.measure, time.perf_counter()
+    searched = _sample(model, ratings, found, ratio, seed) if on == "sample" else ratings
     stops: list[Callable[[Any], Any]] = [*callbacks, *([] if budget is None else [TimeBudget(budget)])]
     with LiveTable(shown=progress) as live:
 
@@ -89,16 +102,36 @@ def tune(
             "report": report,
         }
         search: Search | StreamSearch
-        if isinstance(ratings, Ratings) and passes is None:
-            search = Search(model, ratings, found, **common)
+        if isinstance(searched, Ratings) and passes is None:
+            search = Search(model, searched, found, **common)
         else:
             check_incremental(model)
-            search = StreamSearch(model, ratings, found, passes=passes or 1, **common)
+            search = StreamSearch(model, searched, found, passes=passes or 1, **common)
         interrupted = _run(search)
     best = best_of(search.trials)
-    position = next(number for number, trial in enumerate(search.trials) if trial is best)
-    learned = search.whole(position) if refit else None
+    learned: Model | None = None
+    if refit and isinstance(search, StreamSearch):
+        learned = search.models[next(place for place, trial in enumerate(search.trials) if trial is best)]
+    elif refit and isinstance(ratings, Ratings):
+        learned = clone(model).set_params(**best.params).fit(ratings)
     return Tuning(search.trials, best, learned, measure, time.perf_counter() - started, interrupted)
+
+
+def _sample(model: Model, ratings: Stream, found: list[Params], ratio: float, seed: int) -> Ratings:
+    """A sub-matrix to search on, unless it could not tell what is searched for."""
+    if not isinstance(ratings, Ratings):
+        raise TypeError(
+            f'on="sample" needs Ratings in memory, found {type(ratings).__name__}; read them, or stream them all'
+        )
+    for params in found:
+        setting = clone(model).set_params(**params)
+        for name in params:
+            if setting._depends_on_size(name):
+                raise ValueError(
+                    f"the best {name} of {setting} depends on how many ratings there are, so a sample cannot tell it; "
+                    'search on="all", or search for other parameters'
+                )
+    return sample_submatrix(ratings, ratio, seed=seed)
 
 
 def _run(search: Search | StreamSearch) -> bool:

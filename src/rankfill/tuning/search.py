@@ -83,10 +83,6 @@ class Search:
                     self._note(position, rung, fold, learner, error_of(learner, test, self.measure), started)
                     before = learner
 
-    def whole(self, position: int) -> Model:
-        """The model with these settings, learned from everything."""
-        return self._learner(position, None).fit(self.ratings)
-
     def _learner(self, position: int, passes: int | None) -> Model:
         learner: Model = clone(self.model).set_params(**self.trials[position].params)
         return learner if passes is None else learner.set_params(passes=passes)

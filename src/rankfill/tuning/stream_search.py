@@ -65,11 +65,6 @@ class StreamSearch:
             self._seen += len(batch)
             self.report(Progress(self.trials, self._seen, None, time.perf_counter() - self._started))
 
-    def whole(self, position: int) -> Model:
-        """The model with these settings, which has learned from everything."""
-        model: Model = self.models[position]
-        return model
-
     def _next_pass(self) -> None:
         if self.halving and len(self.alive) >= KEEP:
             self.alive = drop_worse(self.trials, self.alive)
