@@ -37,6 +37,7 @@ from .models import (
     Recommendations,
     SoftImpute,
     TimeBudget,
+    TraceTradeoff,
     VarianceReduced,
 )
 from .persistence import load, save
@@ -69,6 +70,7 @@ __all__ = [
     "SoftImpute",
     "TimeBudget",
     "Topic",
+    "TraceTradeoff",
     "Trial",
     "Tuning",
     "VarianceReduced",

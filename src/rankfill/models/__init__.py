@@ -14,6 +14,7 @@ from rankfill.models.primal_dual import PrimalDual
 from rankfill.models.sgd import SGD
 from rankfill.models.sgmf import SGMF
 from rankfill.models.soft_impute import SoftImpute
+from rankfill.models.trace_tradeoff import TraceTradeoff
 from rankfill.models.training import EpochReport, TimeBudget
 from rankfill.models.variance_reduced import VarianceReduced
 
@@ -26,6 +27,7 @@ MODELS: dict[str, type[Model]] = {
     "passive-aggressive": PassiveAggressive,
     "sgd": SGD,
     "sgmf": SGMF,
+    "trace-tradeoff": TraceTradeoff,
     "variance-reduced": VarianceReduced,
     "soft-impute": SoftImpute,
     "gradient-descent": GradientDescent,
@@ -53,5 +55,6 @@ __all__ = [
     "Recommendations",
     "SoftImpute",
     "TimeBudget",
+    "TraceTradeoff",
     "VarianceReduced",
 ]
