@@ -64,7 +64,7 @@ class GradientDescent(ScaledFactorModel):
         rank: int = 30,
         loss: SmoothLoss = "squared",
         penalty: float = 0.07,
-        shrinkage: float = 3.0,
+        shrinkage: float | None = None,
         momentum: Momentum = "nesterov",
         nonnegative: Nonnegative = "none",
         biases: bool = True,
@@ -143,7 +143,7 @@ class _Problem:
         if fixed_items:
             self.sides = self.sides[:1]
         n = [rows.counts() for rows in self.sides]
-        self.held = [np.where(each > 0, model.penalty * each + model.shrinkage, 0.0) for each in n]
+        self.held = [np.where(each > 0, model.penalty * each + model.shrinkage_, 0.0) for each in n]
         self.counts = [np.maximum(rows.counts(), 1)[:, None].astype(np.float32) for rows in self.sides]
 
     def _side(self, rows: Rows) -> Rows:
@@ -154,7 +154,7 @@ class _Problem:
         model, gradient = self.model, np.empty_like(rows[side])
         width = model.epsilon / model._scale
         sums = full_gradient(
-            self.sides[side], rows[side], rows[1 - side], gradient, model.loss, width, model.penalty, model.shrinkage
+            self.sides[side], rows[side], rows[1 - side], gradient, model.loss, width, model.penalty, model.shrinkage_
         )
         if model.biases:
             gradient[:, model.rank + 1 - side] = 0

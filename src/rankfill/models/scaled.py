@@ -5,14 +5,16 @@ p/√s and q/√s, and the biases b/s. Multiplying by powers of 2 is exact, so t
 """
 
 import math
+from copy import copy
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.data import Ratings
+from rankfill.data import Ratings, split
 from rankfill.kernels import padded
 from rankfill.models.base import WarmPath
+from rankfill.models.bias import Bias
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
 from rankfill.models.settings import (
@@ -25,6 +27,7 @@ from rankfill.models.settings import (
 )
 from rankfill.models.training import order_seed
 from rankfill.objectives.losses import LossName
+from rankfill.objectives.measures import MEASURES
 
 Nonnegative = Literal["both", "items", "users", "none"]
 RowPair = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -34,6 +37,11 @@ START, START_ALONE = 0.3, 0.1
 rating at once. Small starts end better: the factors come in one after the other."""
 
 
+SHRINKAGES = 3.0, 12.0, 24.0, 48.0
+ENOUGH_RATINGS, TRIAL_RATINGS, TOLERATED = 100, 100_000, 1.0025
+"""What shrinkage=None chooses from, on how many ratings, and how much more error than that of the effects it allows."""
+
+
 class ScaledFactorModel(FactorModel):
     """A factor model with or without biases whose kernels work in units of the ratings' own size."""
 
@@ -41,8 +49,10 @@ class ScaledFactorModel(FactorModel):
 
     rank: int
     seed: int
+    tol: float | None
     penalty: float
-    shrinkage: float
+    shrinkage: float | None
+    shrinkage_: float
     loss: LossName = "squared"
     nonnegative: Nonnegative = "none"
     biases: bool = True
@@ -57,7 +67,8 @@ class ScaledFactorModel(FactorModel):
         check_word("loss", self.loss, LossName)
         check_word("nonnegative", self.nonnegative, Nonnegative)
         check_positive("penalty", self.penalty, or_zero=True)
-        check_positive("shrinkage", self.shrinkage, or_zero=True)
+        if self.shrinkage is not None:
+            check_positive("shrinkage", self.shrinkage, or_zero=True)
         if self.nonnegative == "both":
             check_no_negative(ratings, 'nonnegative="both"', 'use ratings.shifted(), or nonnegative="items"')
         if self.loss == "logistic":
@@ -85,11 +96,33 @@ class ScaledFactorModel(FactorModel):
         )
 
     def _begin_fit(self, ratings: Ratings, init: FactorModel | None) -> None:
+        self.shrinkage_ = self._tried_shrinkage(ratings) if self.shrinkage is None else float(self.shrinkage)
         spread = float(ratings.values.std(dtype=np.float64))
         self._begin_rows(self.mean_, spread, ratings.n_users, ratings.n_items)
         if init is not None:
             self._start_from(init)
             self.offset_ = init.offset_
+
+    def _tried_shrinkage(self, ratings: Ratings) -> float:
+        """The weakest of `SHRINKAGES` with which the factors do not lose to the effects of users and items alone.
+
+        Tried on a tenth of the ratings kept aside, of some of the users where there are many ratings.
+        """
+        if not self._centred or len(ratings) < ENOUGH_RATINGS:
+            return SHRINKAGES[0]
+        drawn = np.random.default_rng(self.seed).random(ratings.n_users) < TRIAL_RATINGS / len(ratings)
+        learned, aside = split(ratings.select(drawn[ratings.user_indices]), test=0.1, by="entry", seed=self.seed)
+        effects = Bias(clip=self.clip).fit(learned)
+        allowed = TOLERATED * MEASURES[self.measure](aside.values, effects._predicted(aside))
+        trial = copy(self)
+        trial.tol = None  # noise is learned late
+        errors = {}
+        for shrinkage in SHRINKAGES:
+            trial.shrinkage = shrinkage
+            errors[shrinkage] = trial.fit(learned)._error(aside)
+            if errors[shrinkage] <= allowed:
+                break
+        return min(errors, key=errors.__getitem__)
 
     def _start_of_users(self, first: int, last: int) -> NDArray[np.float32]:
         return self._start(first, last, 0)
@@ -133,7 +166,7 @@ class ScaledFactorModel(FactorModel):
         """½ Σ over rows of (λ n + κ) (s ‖factors‖² + bias²), in the units of the ratings; unrated rows aside."""
         total = 0.0
         for side, (rows, counts) in enumerate(((self._users, self._user_counts), (self._items, self._item_counts))):
-            held = np.where(counts.array > 0, self.penalty * counts.array + self.shrinkage, 0.0)
+            held = np.where(counts.array > 0, self.penalty * counts.array + self.shrinkage_, 0.0)
             factors, biases = rows.array[:, : self.rank_], rows.array[:, self.rank_ + side]
             total += self._scale * float(held @ np.square(factors, dtype=np.float64).sum(axis=1))
             total += float(held @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
@@ -141,8 +174,8 @@ class ScaledFactorModel(FactorModel):
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()
-        return tensors, about | {"scale": self._scale, "level": self._level}
+        return tensors, about | {"scale": self._scale, "level": self._level, "shrinkage_": self.shrinkage_}
 
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
-        self._scale, self._level = about["scale"], about["level"]
+        self._scale, self._level, self.shrinkage_ = about["scale"], about["level"], about["shrinkage_"]

@@ -5,7 +5,8 @@
 
 ℓ is a loss of `objectives/losses.py`; a row with n ratings is held by λ = `penalty` for each and κ = `shrinkage` once.
 s is the power of 4 nearest to the standard deviation of the ratings (1 for stars from 1 to 5, 1 for the logistic loss):
-rates and penalties mean the same for ratings of any size. With `biases=False`, r̂ = p_u·q_i; for logistic loss, μ = 0.
+rates and penalties mean the same for ratings of any size. shrinkage=None tries a few on ratings kept aside
+(`shrinkage_`), because noise needs more than signal. With `biases=False`, r̂ = p_u·q_i; for logistic loss, μ = 0.
 
 A round looks at one rating and moves p_u, q_i, b_u, b_i down the gradient of its term, in which a row is held by
 λ + κ/n, by a step η (`step`):
@@ -45,7 +46,7 @@ from rankfill.kernels.gradients import (
 )
 from rankfill.models.base import WarmPath
 from rankfill.models.online import OnlineFactorModel
-from rankfill.models.scaled import Nonnegative, RowPair, ScaledFactorModel
+from rankfill.models.scaled import SHRINKAGES, Nonnegative, RowPair, ScaledFactorModel
 from rankfill.models.settings import check_positive, check_word
 from rankfill.models.training import Callback, Training, order_seed
 from rankfill.objectives.losses import LossName
@@ -85,7 +86,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         rate: float = 0.1,
         power: float = 0.5,
         penalty: float = 0.04,
-        shrinkage: float = 3.0,
+        shrinkage: float | None = None,
         averaging: bool = False,
         nonnegative: Nonnegative = "none",
         biases: bool = True,
@@ -186,7 +187,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
 
     def _held(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
         """The penalty in each round of a row with so many ratings: λ + κ/n."""
-        return (self.penalty + self.shrinkage / np.maximum(counts, 1)).astype(np.float32)
+        return (self.penalty + self.shrinkage_ / np.maximum(counts, 1)).astype(np.float32)
 
     def _train_error(self, sums: RoundSums, n: int) -> float:
         total = sums.absolute / n if self.measure == "mae" else float(np.sqrt(sums.squared / n))
@@ -208,6 +209,7 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
         )
 
     def _begin_stream(self, ratings: Ratings) -> None:
+        self.shrinkage_ = SHRINKAGES[0] if self.shrinkage is None else float(self.shrinkage)
         first = float(ratings.values[ratings.stream_order()[0]])
         self._begin_rows(first, abs(first) / 4, 0, 0)  # stars from 1 to 5 deviate by 1
         self._begin_rounds(1, 0.0)

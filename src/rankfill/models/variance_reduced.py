@@ -59,7 +59,7 @@ class VarianceReduced(ScaledFactorModel):
         method: Reduction = "saga",
         rank: int = 30,
         penalty: float = 0.07,
-        shrinkage: float = 3.0,
+        shrinkage: float | None = None,
         inner: int = 2,
         biases: bool = True,
         passes: int = 20,
@@ -124,7 +124,7 @@ class VarianceReduced(ScaledFactorModel):
     ) -> None:
         still = self.rank + 1 - side if self.biases else -1
         step = STEPS[self.method]
-        held = self.penalty, self.shrinkage
+        held = self.penalty, self.shrinkage_
         variance_reduced_pass(rows, moving, fixed, memory, self.method, *held, step, inner, still, seed)
 
     def _squared_errors(self, ratings: Ratings) -> float:
