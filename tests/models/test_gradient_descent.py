@@ -31,7 +31,7 @@ def objective(model, rows, ratings):
     squares = (users[:, : rank + 1] ** 2).sum(axis=1), (items[:, [*range(rank), rank + 1]] ** 2).sum(axis=1)
     counts = ratings.by_user.counts(), ratings.by_item.counts()
     held = [
-        model.penalty * n @ each + model.shrinkage * (each @ (n > 0)) for n, each in zip(counts, squares, strict=True)
+        model.penalty * n @ each + model.shrinkage_ * (each @ (n > 0)) for n, each in zip(counts, squares, strict=True)
     ]
     return loss_values(model.loss, targets, targets - predicted, width).sum() + 0.5 * sum(held)
 
@@ -88,7 +88,7 @@ def test_momentum_gets_there_in_fewer_passes():
 
 def test_folded_in_rows_are_the_normal_equations():
     ratings = ratings_for("squared")
-    model = rf.GradientDescent(rank=3, penalty=0.05, passes=500, tol=None).fit(ratings)
+    model = rf.GradientDescent(rank=3, penalty=0.05, shrinkage=3.0, passes=500, tol=None).fit(ratings)
     rows = model.fold_in(ratings)
     for user in range(ratings.n_users):
         rated = ratings.user_indices == user

@@ -119,7 +119,7 @@ def test_biases_are_free_where_factors_are_not_negative(ratings, biases):
 
 
 def test_folded_in_people_are_near_the_normal_equations(ratings):
-    model = rf.SGD(rank=3, penalty=0.1, rate=0.3, passes=400, tol=None).fit(ratings)
+    model = rf.SGD(rank=3, penalty=0.1, shrinkage=3.0, rate=0.3, passes=400, tol=None).fit(ratings)
     rows = model.fold_in(ratings)
     for user in range(10):
         rated = ratings.user_indices == user
@@ -131,7 +131,7 @@ def test_folded_in_people_are_near_the_normal_equations(ratings):
 
 def test_objective_is_the_formula_when_nothing_moves(ratings):
     start = rf.SGD(rank=3, passes=5).fit(ratings)
-    model = rf.SGD(rank=3, passes=1, step="constant", rate=1e-9, clip=False).fit(ratings, init=start)
+    model = rf.SGD(rank=3, shrinkage=3.0, passes=1, step="constant", rate=1e-9, clip=False).fit(ratings, init=start)
     predicted = model.predict(ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices))
     counts = [0.04 * n + 3 * (n > 0) for n in (ratings.by_user.counts(), ratings.by_item.counts())]
     squares = counts[0] @ ((model.user_factors_**2).sum(axis=1) + model.user_biases_**2)

@@ -143,6 +143,7 @@ class _Problem:
         if fixed_items:
             self.sides = self.sides[:1]
         n = [rows.counts() for rows in self.sides]
+        self.unrated = [each == 0 for each in n]
         self.held = [np.where(each > 0, model.penalty * each + model.shrinkage_, 0.0) for each in n]
         self.counts = [np.maximum(rows.counts(), 1)[:, None].astype(np.float32) for rows in self.sides]
 
@@ -150,12 +151,13 @@ class _Problem:
         return rows._replace(values=self.model._targets(rows.values))
 
     def gradient(self, rows: RowPair, side: int) -> tuple[NDArray[np.float32], RoundSums]:
-        """Of one side; the ones beside the biases do not move, so theirs is 0."""
+        """Of one side; the ones beside the biases and the rows without ratings do not move, so theirs is 0."""
         model, gradient = self.model, np.empty_like(rows[side])
         width = model.epsilon / model._scale
         sums = full_gradient(
             self.sides[side], rows[side], rows[1 - side], gradient, model.loss, width, model.penalty, model.shrinkage_
         )
+        gradient[self.unrated[side]] = 0
         if model.biases:
             gradient[:, model.rank + 1 - side] = 0
         return gradient, sums

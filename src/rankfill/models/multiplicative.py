@@ -53,7 +53,7 @@ class MultiplicativeNMF(FactorModel):
         *,
         rank: int = 10,
         penalty: float = 0.0,
-        shrinkage: float = 20.0,
+        shrinkage: float = 40.0,
         passes: int = 50,
         tol: float | None = 1e-5,
         seed: int = 0,

@@ -38,7 +38,7 @@ rating at once. Small starts end better: the factors come in one after the other
 
 
 SHRINKAGES = 3.0, 12.0, 24.0, 48.0
-ENOUGH_RATINGS, TRIAL_RATINGS, TOLERATED = 100, 100_000, 1.0025
+ENOUGH_RATINGS, TRIAL_RATINGS, TOLERATED = 3000, 100_000, 1.0025
 """What shrinkage=None chooses from, on how many ratings, and how much more error than that of the effects it allows."""
 
 
@@ -108,8 +108,10 @@ class ScaledFactorModel(FactorModel):
 
         Tried on a tenth of the ratings kept aside, of some of the users where there are many ratings.
         """
-        if not self._centred or len(ratings) < ENOUGH_RATINGS:
+        if not self._centred:
             return SHRINKAGES[0]
+        if len(ratings) < ENOUGH_RATINGS:  # too few to keep any aside, and to learn much from
+            return SHRINKAGES[1]
         drawn = np.random.default_rng(self.seed).random(ratings.n_users) < TRIAL_RATINGS / len(ratings)
         learned, aside = split(ratings.select(drawn[ratings.user_indices]), test=0.1, by="entry", seed=self.seed)
         effects = Bias(clip=self.clip).fit(learned)
