@@ -3,13 +3,15 @@
 
 namespace {
 
-Rule rule_of(const std::string& slack, const std::string& root, bool nonnegative, double C, double epsilon) {
+Rule rule_of(const std::string& slack, const std::string& root, bool nonnegative, double C, double epsilon,
+             float averaged) {
     Rule rule;
     rule.slack = slack == "none" ? Slack::none : slack == "linear" ? Slack::linear : Slack::quadratic;
     rule.root = root == "exact" ? Root::exact : root == "bisection" ? Root::bisection : Root::approximate;
     rule.nonnegative = nonnegative;
     rule.C = C;
     rule.epsilon = epsilon;
+    rule.averaged = averaged;
     return rule;
 }
 
@@ -71,8 +73,10 @@ void bind_rounds(nb::module_& m) {
         .def(
             "__init__",
             [](Rule* self, const std::string& slack, const std::string& root, bool nonnegative, double C,
-               double epsilon) { new (self) Rule(rule_of(slack, root, nonnegative, C, epsilon)); },
-            nb::kw_only(), nb::arg("slack"), nb::arg("root"), nb::arg("nonnegative"), nb::arg("C"), nb::arg("epsilon"));
+               double epsilon,
+               float averaged) { new (self) Rule(rule_of(slack, root, nonnegative, C, epsilon, averaged)); },
+            nb::kw_only(), nb::arg("slack"), nb::arg("root"), nb::arg("nonnegative"), nb::arg("C"), nb::arg("epsilon"),
+            nb::arg("averaged"));
 
     m.def("update", &update<float>, nb::arg("w").noconvert(), nb::arg("x").noconvert(), nb::arg("y"), nb::arg("rule"),
           nb::arg("isa"), "One round, in place; returns the error y − w·x before it.");

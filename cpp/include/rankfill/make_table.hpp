@@ -44,7 +44,9 @@ inline void squared_norms(Factors<const float> factors, std::int64_t first, std:
 }
 
 inline void pass_rows(const Pass& pass, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
-    with_blocks(pass.fixed.stride, [&]<int Blocks>() { Wave<Blocks>(pass).run(order, next); });
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        pass.rule.averaged ? Wave<Blocks, true>(pass).run(order, next) : Wave<Blocks, false>(pass).run(order, next);
+    });
 }
 
 // One row at a time: what the waves must equal to the bit, and be faster than.

@@ -143,6 +143,16 @@ RANKFILL_INLINE void move(T* w, const T* x, T step, bool nonnegative, int blocks
     }
 }
 
+// Takes one more row into a running mean; `gain` is one over how many are then in it.
+template <int Blocks>
+RANKFILL_INLINE void average(float* mean, const float* w, float gain, int blocks) {
+    const int n = (Blocks ? Blocks : blocks) * kLanes;
+    for (int at = 0; at < n; at += kWidth<float>) {
+        const Register<float> before = load(mean + at);
+        store(mean + at, before + gain * (load(w + at) - before));
+    }
+}
+
 // One whole round; returns the error e = y − w·x before it.
 template <int Blocks, class T>
 RANKFILL_INLINE T update(T* w, const T* x, T y, T squared_norm, const Rule& rule, int blocks) {
@@ -165,15 +175,20 @@ Losses row_pass(const Pass& pass, std::int64_t row) {
     const std::int64_t begin = pass.ratings.indptr[row];
     const std::int64_t n = pass.ratings.indptr[row + 1] - begin;
     const Rule rule = pass.rule;
+    const int blocks = pass.fixed.stride / kLanes;
     float* w = pass.moving.row(row);
+    std::vector<float> mean(w, w + (rule.averaged ? pass.fixed.stride : 0));
+    float met = rule.averaged;
     RowOrder order(pass.seed, row, n);
     for (std::int64_t k = 0; k < n; ++k, order.advance()) {
         const std::int64_t entry = begin + order.position();
         const std::int32_t index = pass.ratings.indices[entry];
         const float error = update<Blocks>(w, pass.fixed.row(index), pass.ratings.values[entry],
-                                           pass.squared_norms[index], rule, pass.fixed.stride / kLanes);
+                                           pass.squared_norms[index], rule, blocks);
+        if (rule.averaged) average<Blocks>(mean.data(), w, 1.0f / (met += 1.0f), blocks);
         count(losses, error, rule);
     }
+    std::copy_n(mean.data(), mean.size(), w);
     return losses;
 }
 

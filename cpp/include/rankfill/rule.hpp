@@ -12,6 +12,9 @@ struct Rule {
     bool nonnegative = true;  // of the row that moves
     double C = 0.01;
     double epsilon = 0.0;
+    // Where a pass leaves a row: 0 where its last round left it; otherwise at the mean of where its rounds left it and
+    // where it began, the beginning counted this many times.
+    float averaged = 0.0f;
 };
 
 // Bisection stops at |f| ≤ tolerance · max(|y| + ε, 1).

@@ -179,7 +179,7 @@ class Schedule {
     std::int64_t next_row_[kRows], fetched_[kRows];
 };
 
-template <int Blocks>
+template <int Blocks, bool Averaged>
 class Wave {
  public:
     explicit Wave(const Pass& pass)
@@ -187,7 +187,8 @@ class Wave {
           rule_(pass.rule),
           steps_(pass.rule),
           needs_root_(rule_.nonnegative && rule_.root != Root::approximate),
-          idle_(pass.fixed.stride, 0.0f) {
+          idle_(pass.fixed.stride, 0.0f),
+          means_(Averaged ? kRows * pass.fixed.stride : 0) {
         std::fill_n(row_, kRows, -1);
     }
 
@@ -216,9 +217,12 @@ class Wave {
 
     void change_row(int i, std::int32_t row) {
         if (row_[i] >= 0) pass_.per_row[row_[i]] = {loss_[i], absolute_[i]};
+        if (Averaged && row_[i] >= 0) std::copy_n(mean(i), pass_.fixed.stride, w_[i]);
         loss_[i] = absolute_[i] = 0.0;
         row_[i] = row;
         w_[i] = row < 0 ? idle_.data() : pass_.moving.row(row);
+        met_[i] = rule_.averaged;
+        if (Averaged) std::copy_n(w_[i], pass_.fixed.stride, mean(i));
     }
 
     // The steps of all lanes.
@@ -254,6 +258,17 @@ class Wave {
 #pragma GCC unroll 16
             for (int i = 0; i < kRows; ++i) move<Blocks>(w_[i], x_[i], step_[i], false, blocks());
         }
+        if constexpr (Averaged) average_rows();
+    }
+
+    RANKFILL_INLINE void average_rows() {
+        for (int first = 0; first < kRows; first += kGroup) {
+            const Floats met = load_lanes<kGroup>(met_ + first) + 1.0f;
+            store_lanes<kGroup>(met_ + first, met);
+            store_lanes<kGroup>(step_ + first, 1.0f / met);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) average<Blocks>(mean(i), w_[i], step_[i], blocks());
     }
 
     RANKFILL_INLINE void count(int first, const Floats& errors) {
@@ -265,6 +280,7 @@ class Wave {
         });
     }
 
+    RANKFILL_INLINE float* mean(int i) { return means_.data() + i * (Blocks ? Blocks * kLanes : pass_.fixed.stride); }
     RANKFILL_INLINE int blocks() const { return Blocks ? Blocks : pass_.fixed.stride / kLanes; }
     RANKFILL_INLINE const float* fixed_row(std::int32_t index) const {
         return pass_.fixed.data + static_cast<std::int64_t>(index) * (Blocks ? Blocks * kLanes : pass_.fixed.stride);
@@ -274,12 +290,12 @@ class Wave {
     const Rule rule_;
     const Steps steps_;
     const bool needs_root_;
-    std::vector<float> idle_;
+    std::vector<float> idle_, means_;
 
     float* w_[kRows];
     const float* x_[kRows];
     std::int32_t row_[kRows];
-    alignas(64) float step_[kRows];
+    alignas(64) float step_[kRows], met_[kRows];  // met: how many rows are in each mean
     alignas(64) double loss_[kRows], absolute_[kRows];
 };
 

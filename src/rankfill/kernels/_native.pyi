@@ -52,7 +52,7 @@ def gradient_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), o
 class Rule:
     """What one passive-aggressive round does."""
 
-    def __init__(self, *, slack: str, root: str, nonnegative: bool, C: float, epsilon: float) -> None: ...
+    def __init__(self, *, slack: str, root: str, nonnegative: bool, C: float, epsilon: float, averaged: float) -> None: ...
 
 @overload
 def update(w: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float:

@@ -178,7 +178,13 @@ def passive_aggressive_pass(
     total = np.zeros(2)
     for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr)):
         entries = begin + row_order(seed, row, int(end - begin)) if end > begin else []
-        errors = [update(moving[row], fixed[rows.indices[k]], rows.values[k], rule) for k in entries]
+        errors, mean, met = [], moving[row].copy(), np.float32(rule.averaged)
+        for k in entries:
+            errors.append(update(moving[row], fixed[rows.indices[k]], rows.values[k], rule))
+            met += np.float32(1)
+            mean += np.float32(1) / met * (moving[row] - mean)
+        if rule.averaged:
+            moving[row] = mean
         total += _losses(errors, rule)
     return Losses(*total)
 

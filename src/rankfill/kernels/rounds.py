@@ -18,13 +18,18 @@ Root = Literal["exact", "bisection", "approximate"]
 
 @dataclass(frozen=True)
 class Rule:
-    """What one round does. `nonnegative` speaks of the row that moves."""
+    """What one round does. `nonnegative` speaks of the row that moves.
+
+    `averaged` says where a pass leaves a row: 0 where its last round left it; otherwise at the mean of where its rounds
+    left it and where it began, the beginning counted this many times. Rounds in order of arrival know no mean.
+    """
 
     C: float = 0.01
     epsilon: float = 0.0
     slack: Slack = "linear"
     root: Root = "approximate"
     nonnegative: bool = True
+    averaged: float = 0.0
 
     def __post_init__(self) -> None:
         for name, word, allowed in (("slack", self.slack, Slack), ("root", self.root, Root)):
@@ -34,10 +39,12 @@ class Rule:
             raise ValueError(f"C must be a positive number, found {self.C!r}; small values (0.001 to 0.1) move gently")
         if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
             raise ValueError(f"epsilon must be zero or a positive number, found {self.epsilon!r}")
+        if not (isinstance(self.averaged, Real) and 0 <= self.averaged < np.inf):
+            raise ValueError(f"averaged must be zero or a positive number, found {self.averaged!r}")
 
     def native(self) -> _native.Rule:
         return _native.Rule(
-            slack=self.slack, root=self.root, nonnegative=self.nonnegative, C=self.C, epsilon=self.epsilon
+            slack=self.slack, root=self.root, nonnegative=self.nonnegative, C=self.C, epsilon=self.epsilon, averaged=self.averaged
         )
 
 
