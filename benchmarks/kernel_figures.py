@@ -89,7 +89,7 @@ def against_implicit(folder: str, rank: int, threads: int, repetitions: int) -> 
     system = _first_available("implicit")
     train = datasets.read(Path(folder), "train")
     rf.set_threads(threads)
-    model = rf.PassiveAggressive(rank=rank, C=RULE.C, passes=2, tol=None).fit(as_ratings(train))
+    model = rf.PassiveAggressive(rank=rank, C=RULE.C, recipe="paper", passes=2, tol=None).fit(as_ratings(train))
     users = np.flatnonzero(np.bincount(train.users, minlength=train.n_users)).astype(np.int32)
     seen = system.prepare(train, Plan(rank, threads, 1, 0))[users]
     rival = _with_factors(np.array(model.user_factors_), np.array(model.item_factors_))
@@ -146,7 +146,7 @@ def bytes_a_rating(folder: str, rank: int, threads: int, repetitions: int, by_us
         train = Interactions(*arrays, train.n_users, train.n_items)
         del order, arrays
     vocabularies = rf.Vocabulary.of_range(train.n_users), rf.Vocabulary.of_range(train.n_items)
-    model = rf.PassiveAggressive(rank=rank, passes=1)
+    model = rf.PassiveAggressive(rank=rank, C=RULE.C, recipe="paper", passes=1)
     model.fit(as_ratings(train.head(1000)))
     memory = PeakMemory()
     ratings = rf.Ratings.from_indices(*vocabularies, train.users, train.items, train.values)

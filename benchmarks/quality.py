@@ -32,7 +32,7 @@ def errors_on(model: rf.Model, test: rf.Ratings) -> dict[str, float]:
 
 
 def paper_model(C: float, passes: int, seed: int) -> rf.PassiveAggressive:
-    return rf.PassiveAggressive(rank=30, C=C, passes=passes, tol=None, seed=seed, clip=False)
+    return rf.PassiveAggressive(rank=30, C=C, recipe="paper", passes=passes, tol=None, seed=seed, clip=False)
 
 
 def choose_cap(train: rf.Ratings, passes: int, seed: int) -> float:

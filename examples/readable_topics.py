@@ -4,7 +4,7 @@ import rankfill as rf
 from rankfill.data.synthetic import film_club
 
 club = film_club()
-model = rf.PassiveAggressive(rank=6, C=0.03, passes=30, nonnegative="both").fit(club.ratings)
+model = rf.PassiveAggressive(rank=6, recipe="paper", C=0.03, passes=30, nonnegative="both").fit(club.ratings)
 
 topics = rf.topics(model, n=5, titles=club.titles)
 for topic in topics:

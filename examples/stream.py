@@ -12,7 +12,7 @@ users = ratings.users.ids(ratings.user_indices)[order]
 films = ratings.items.ids(ratings.item_indices)[order]
 stars = ratings.values[order]
 
-model = rf.PassiveAggressive(rank=6, C=0.1, slack="quadratic")
+model = rf.PassiveAggressive(rank=6, recipe="paper", C=0.1, slack="quadratic")
 for start in range(0, len(stars), 4000):
     now = slice(start, start + 4000)
     if start:

@@ -24,15 +24,13 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "coordinate-descent": _LEAST_SQUARES,
     "gradient-descent": (_GRADIENTS,),
     "multiplicative-nmf": (Grid(penalty=(0.5, 1.0, 2.0, 5.0, 10.0, 20.0)),),
-    "passive-aggressive": (
-        Grid(C=(0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05), slack=("linear", "quadratic")),
-    ),
+    "passive-aggressive": (Grid(slack=("linear", "quadratic")),),
     "sgd": (Grid(**_GRADIENTS, rate=(0.02, 0.05, 0.1, 0.2)),),
     "variance-reduced": (_GRADIENTS,),
 }
 NOTES = {
     "bias": "no factors, one pass",
-    "passive-aggressive": "non-negative, no biases; linear slack is for absolute errors, quadratic for squared ones",
+    "passive-aggressive": "non-negative, finds its C; linear slack is for absolute errors, quadratic for squared ones",
 }
 SERVES = "passive-aggressive"
 """The model whose recommendations are timed: they are the same code for all."""

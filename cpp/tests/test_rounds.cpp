@@ -15,9 +15,13 @@ static std::vector<const KernelTable*> all_tables() {
 }
 
 static const Rule kRules[] = {
-    {Slack::linear, Root::approximate, true, 0.02, 0.0}, {Slack::linear, Root::exact, true, 0.5, 0.1},
-    {Slack::quadratic, Root::exact, true, 0.3, 0.0},     {Slack::quadratic, Root::bisection, true, 0.3, 0.0},
-    {Slack::none, Root::exact, true, 1.0, 0.25},         {Slack::linear, Root::approximate, false, 0.05, 0.0},
+    {Slack::linear, Root::approximate, true, 0.02, 0.0},
+    {Slack::linear, Root::exact, true, 0.5, 0.1},
+    {Slack::quadratic, Root::exact, true, 0.3, 0.0},
+    {Slack::quadratic, Root::bisection, true, 0.3, 0.0},
+    {Slack::none, Root::exact, true, 1.0, 0.25},
+    {Slack::linear, Root::approximate, false, 0.05, 0.0},
+    {Slack::linear, Root::approximate, true, 0.1, 0.0, 20.0f},
 };
 
 TEST(a_pass_has_the_same_bits_in_waves_and_plainly_on_every_instruction_set_and_thread_count) {

@@ -72,7 +72,7 @@ def topics(
 
     >>> import rankfill as rf
     >>> ratings = rf.Ratings.from_dense([[5, 5, None, 1], [5, None, 1, 1], [1, None, 5, 5], [None, 1, 5, 5]])
-    >>> model = rf.PassiveAggressive(rank=2, C=0.1, passes=50, tol=None, seed=1).fit(ratings)
+    >>> model = rf.PassiveAggressive(rank=2, C=0.1, recipe="paper", passes=50, tol=None, seed=1).fit(ratings)
     >>> for topic in topics(model, n=2, titles={0: "Alien", 1: "Aliens", 2: "Emma", 3: "Persuasion"}):
     ...     print(topic)
     Topic 1 (52.0%): Aliens · Alien
@@ -105,7 +105,7 @@ def explain(model: Model, user: Id, items: ArrayLike, n: int = 3) -> list[Reason
 
     >>> import rankfill as rf
     >>> ratings = rf.Ratings.from_dense([[5, 5, None, 1], [5, None, 1, 1], [1, None, 5, 5], [None, 1, 5, 5]])
-    >>> model = rf.PassiveAggressive(rank=2, C=0.1, passes=50, tol=None, seed=1).fit(ratings)
+    >>> model = rf.PassiveAggressive(rank=2, C=0.1, recipe="paper", passes=50, tol=None, seed=1).fit(ratings)
     >>> reason = explain(model, 3, 2, n=1)[0]
     >>> f"factor {reason.factor} gives {reason.contribution:.1f} of {model.predict(3, 2):.1f}"
     'factor 0 gives 4.8 of 5.0'

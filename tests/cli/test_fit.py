@@ -126,7 +126,7 @@ def test_ctrl_c_before_anything_is_learned(
     [
         (["--rank", "0"], "rank must be a whole number of at least 1, found 0"),
         (["--rank", "many"], "--rank must be a whole number, found 'many'"),
-        (["--C", "much"], "--C must be a number, found 'much'"),
+        (["--C", "much"], "--C must be one of NUMBER, auto, found 'much'"),
         (["--C", "-1"], "C must be"),
         (["--passes", "0"], "passes must be a whole number of at least 1, found 0"),
         (["--slack", "some"], "--slack must be one of none, linear, quadratic, found 'some'"),

@@ -16,6 +16,7 @@ RULES = [
     Rule(C=0.2, epsilon=0.05, slack=slack, root=root, nonnegative=nonnegative)
     for slack, root, nonnegative in itertools.product(SLACKS, ROOTS, (True, False))
 ]
+AVERAGED = [Rule(C=0.2, averaged=20.0), Rule(C=0.3, slack="quadratic", root="exact", averaged=0.5)]
 SOME_RANKS = (1, 2, 7, 15, 16, 17, 30, 32, 33, 48, 64, 65)
 
 
@@ -27,7 +28,9 @@ def threads_as_before():
 
 
 def name_of(rule):
-    return f"{rule.slack}-{rule.root}-{'nonnegative' if rule.nonnegative else 'free'}"
+    return (
+        f"{rule.slack}-{rule.root}-{'nonnegative' if rule.nonnegative else 'free'}{'-averaged' * (rule.averaged > 0)}"
+    )
 
 
 def same_bits(ours, theirs):
@@ -133,7 +136,7 @@ def test_update_is_the_twins_where_numbers_are_extreme(rule):
             same_bits(ours, expected)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES + AVERAGED, ids=name_of)
 def test_pass_is_the_twins(rule):
     for rank in SOME_RANKS if rule.root == "approximate" else (3, 16, 33):
         rng = np.random.default_rng(rank)
@@ -151,7 +154,7 @@ def test_pass_is_the_twins(rule):
             assert sums == losses
 
 
-@pytest.mark.parametrize("rule", [RULES[0], RULES[8], RULES[10], RULES[17]], ids=name_of)
+@pytest.mark.parametrize("rule", [RULES[0], RULES[8], RULES[10], RULES[17], *AVERAGED], ids=name_of)
 @pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [2500], [3, 2100, 1, 0, 40, 2], list(range(1, 40)), [5] * 64])
 def test_waves_of_rows_are_the_twins_whatever_the_lengths_of_the_rows(rule, lengths):
     """Fewer rows than lanes, rows that end at different times, rows long enough to be fetched entry by entry."""
@@ -167,6 +170,21 @@ def test_waves_of_rows_are_the_twins_whatever_the_lengths_of_the_rows(rule, leng
         sums = _native.passive_aggressive_pass(*rows, ours, fixed, rule.native(), 11, False, threads, isa)
         same_bits(ours, expected)
         assert sums == losses
+
+
+def test_averaged_row_is_the_mean_of_its_iterates_and_its_beginning():
+    """By definition, in double: (τ w₀ + w₁ + … + w_n) / (τ + n)."""
+    rng = np.random.default_rng(7)
+    rows = random_rows(rng, 5, 14, 0.6, empty=(2,))
+    fixed, start = random_factors(rng, 14, 5), random_factors(rng, 5, 5)
+    ours = start.copy()
+    kernels.passive_aggressive_pass(rows, ours, fixed, Rule(C=0.2, averaged=3.0), 8)
+    for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr)):
+        iterates, w = [start[row]] * 3, start[row].copy()
+        for k in begin + reference.row_order(8, row, int(end - begin)) if end > begin else []:
+            reference.update(w, fixed[rows.indices[k]], rows.values[k], Rule(C=0.2))
+            iterates.append(w.copy())
+        np.testing.assert_allclose(ours[row], np.mean(iterates, axis=0, dtype=np.float64), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
@@ -323,7 +341,7 @@ def test_sort_into_rows_is_the_same_for_any_number_of_threads():
             same_bits(ours, theirs)
 
 
-@pytest.mark.parametrize("rule", [RULES[0], RULES[5], RULES[8], RULES[17]], ids=name_of)
+@pytest.mark.parametrize("rule", [RULES[0], RULES[5], RULES[8], RULES[17], *AVERAGED], ids=name_of)
 def test_pass_is_the_same_for_any_number_of_threads_and_instruction_set(rule):
     rng = np.random.default_rng(4)
     rows = random_rows(rng, 311, 97, 0.1, empty=(0, 1, 2, 150, 309))

@@ -30,6 +30,11 @@ def stream():
     return 100 - pairs // 12, 5 * (pairs % 12), rng.integers(0, 6, 60).astype(np.float32)
 
 
+def paper(**settings):
+    """The plain recipe of the paper."""
+    return PassiveAggressive(**{"rank": 30, "C": 0.01, "recipe": "paper"} | settings)
+
+
 def start_of_items(n_items, rank, seed):
     return padded_copy(np.random.default_rng(np.random.PCG64(seed)).random((n_items, rank)))
 
@@ -39,7 +44,7 @@ def start_of_items(n_items, rank, seed):
 def test_passes_are_those_of_the_reference(ratings, slack, root, nonnegative):
     """P from zero and Q uniform; all of P against Q, then all of Q against P; the losses are those of the Q half."""
     settings = {"C": 0.1, "epsilon": 0.25, "slack": slack, "root": root}
-    model = PassiveAggressive(rank=3, passes=2, seed=5, nonnegative=nonnegative, **settings).fit(ratings)
+    model = paper(rank=3, passes=2, seed=5, nonnegative=nonnegative, **settings).fit(ratings)
     user_rule = Rule(**settings, nonnegative=nonnegative in ("both", "users"))
     item_rule = Rule(**settings, nonnegative=nonnegative in ("both", "items"))
     P, Q = padded(13, 3), start_of_items(8, 3, seed=5)
@@ -65,7 +70,7 @@ def test_stream_is_that_of_the_reference(stream, slack, nonnegative, timed):
     """Ids are numbered as they arrive; users begin at zero, items at the row of their number in the start of Q."""
     users, items, values = stream
     settings = {"C": 0.2, "slack": slack, "root": "exact"}
-    model = PassiveAggressive(rank=3, seed=8, nonnegative=nonnegative, **settings)
+    model = paper(rank=3, seed=8, nonnegative=nonnegative, **settings)
     if timed:
         mixed = np.random.default_rng(0).permutation(60)
         data = rf.Ratings.from_arrays(users[mixed], items[mixed], values[mixed], timestamps=1_000_000 + mixed)
@@ -90,7 +95,7 @@ def test_stream_is_that_of_the_reference(stream, slack, nonnegative, timed):
 
 
 def test_stream_after_fit_goes_on_from_the_fitted_rows(ratings):
-    model = PassiveAggressive(rank=3, C=0.1, passes=2).fit(ratings)
+    model = paper(rank=3, C=0.1, passes=2).fit(ratings)
     P, Q = padded_copy(model.user_factors_), padded_copy(model.item_factors_)
     P, Q = np.vstack([P, padded(1, 3)]), np.vstack([Q, start_of_items(9, 3, seed=0)[8:]])
     model.partial_fit(rf.Ratings.from_arrays([2, 50, 50], [80, 80, 1], [4.0, 5.0, 1.0]))
@@ -101,7 +106,7 @@ def test_stream_after_fit_goes_on_from_the_fitted_rows(ratings):
 
 
 def test_fold_in_is_as_many_passes_from_zero_against_the_items_as_they_are(ratings):
-    model = PassiveAggressive(rank=3, C=0.1, passes=4).fit(ratings)
+    model = paper(rank=3, C=0.1, passes=4).fit(ratings)
     newcomers = rf.Ratings.from_arrays(["b", "a", "b"], [1, 3, 7], [5.0, 2.0, 1.0])
     rows, items = padded(2, 3), padded_copy(model.item_factors_)
     known = rf.Ratings.from_indices(
@@ -134,7 +139,7 @@ def share_left(model, train, test):
 @pytest.mark.parametrize(("slack", "root"), list(itertools.product(("linear", "quadratic"), ROOTS)))
 def test_planted_nonnegative_matrix_of_rank_three_is_found(slack, root):
     train, test = planted(np.random.default_rng(3))
-    model = PassiveAggressive(rank=3, C=0.05, slack=slack, root=root, passes=150, tol=None).fit(train)
+    model = paper(rank=3, C=0.05, slack=slack, root=root, passes=150, tol=None).fit(train)
     assert share_left(model, train, test) < 0.02
     assert model.user_factors_.min() >= 0
     assert model.item_factors_.min() >= 0
@@ -143,7 +148,7 @@ def test_planted_nonnegative_matrix_of_rank_three_is_found(slack, root):
 @pytest.mark.parametrize(("promise", "signed"), [("items", "users"), ("users", "items"), ("none", "users items")])
 def test_planted_matrix_is_found_where_one_side_or_none_is_nonnegative(promise, signed):
     train, test = planted(np.random.default_rng(4), signed=signed)
-    model = PassiveAggressive(rank=3, C=0.05, nonnegative=promise, root="exact", passes=300, tol=None).fit(train)
+    model = paper(rank=3, C=0.05, nonnegative=promise, root="exact", passes=300, tol=None).fit(train)
     assert train.values.min() < 0
     assert share_left(model, train, test) < 0.05
     assert (model.user_factors_.min() >= 0) == (promise == "users")
@@ -152,7 +157,7 @@ def test_planted_matrix_is_found_where_one_side_or_none_is_nonnegative(promise, 
 
 def test_stream_learns_too():
     train, test = planted(np.random.default_rng(5))
-    model = PassiveAggressive(rank=3, C=0.05, seed=1)
+    model = paper(rank=3, C=0.05, seed=1)
     for _ in range(40):
         model.partial_fit(train)
     assert share_left(model, train, test) < 0.1
@@ -162,7 +167,7 @@ def test_best_pass_on_validation_ratings_is_not_always_the_last():
     rng = np.random.default_rng(6)
     dense = np.where(rng.random((40, 25)) < 0.3, rng.integers(1, 6, (40, 25)), np.nan)
     test = np.where(np.isnan(dense), rng.integers(1, 6, (40, 25)), np.nan)
-    model = PassiveAggressive(rank=10, C=0.1, passes=30, tol=None)
+    model = paper(rank=10, C=0.1, passes=30, tol=None)
     model.fit(rf.Ratings.from_dense(dense), validation=rf.Ratings.from_dense(test))
     errors = [report.validation for report in model.history_]
     assert np.argmin(errors) < len(errors) - 1
@@ -170,24 +175,22 @@ def test_best_pass_on_validation_ratings_is_not_always_the_last():
 
 
 def test_smaller_c_moves_less_and_wide_tube_does_not_move(ratings):
-    gentle, bold = (PassiveAggressive(rank=3, C=C, passes=1).fit(ratings) for C in (0.001, 0.1))
+    gentle, bold = (paper(rank=3, C=C, passes=1).fit(ratings) for C in (0.001, 0.1))
     assert np.abs(gentle.user_factors_).sum() < np.abs(bold.user_factors_).sum()
-    still = PassiveAggressive(rank=3, epsilon=10.0).fit(ratings)
+    still = paper(rank=3, epsilon=10.0).fit(ratings)
     np.testing.assert_array_equal(still.user_factors_, 0)
     np.testing.assert_array_equal(still.item_factors_, start_of_items(8, 3, seed=0)[:, :3])
     assert still.history_[0].objective == 0
 
 
 def test_greater_tol_stops_earlier(ratings):
-    lengths = [
-        len(PassiveAggressive(rank=3, C=0.05, passes=60, tol=tol).fit(ratings).history_) for tol in (-10.0, 0.02, 0.5)
-    ]
+    lengths = [len(paper(rank=3, C=0.05, passes=60, tol=tol).fit(ratings).history_) for tol in (-10.0, 0.02, 0.5)]
     assert 60 == lengths[0] > lengths[1] > lengths[2]
 
 
 def test_unknown_user_is_the_mean_user_and_unknown_item_the_mean_item(ratings):
     """Means over the rows learned: user 4 and item 6 have no ratings and do not count."""
-    model = PassiveAggressive(rank=3, C=0.1, clip=False).fit(ratings)
+    model = paper(rank=3, C=0.1, clip=False).fit(ratings)
     mean_user = np.delete(model.user_factors_, 4, axis=0).mean(axis=0)
     mean_item = np.delete(model.item_factors_, 6, axis=0).mean(axis=0)
     rated_items, rated_users = np.delete(np.arange(8), 6), np.delete(np.arange(13), 4)
@@ -198,10 +201,10 @@ def test_unknown_user_is_the_mean_user_and_unknown_item_the_mean_item(ratings):
 
 def test_warm_start_takes_the_rows_of_the_ids_in_common(ratings):
     """With a tube too wide for anything to move, the start is what is left: by id, the rest as ever."""
-    first = PassiveAggressive(rank=3, C=0.1).fit(ratings)
+    first = paper(rank=3, C=0.1).fit(ratings)
     users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
     later = rf.Ratings.from_arrays(np.append(users, -3) + 1, np.append(items, -7) + 2, np.append(ratings.values, 1.0))
-    warm = PassiveAggressive(rank=3, epsilon=1e6, seed=4, passes=1).fit(later, init=first)
+    warm = paper(rank=3, epsilon=1e6, seed=4, passes=1).fit(later, init=first)
     shared_users = [user for user in warm.users_ if user in ratings.users]
     shared_items = [item for item in warm.items_ if item in ratings.items]
     assert 5 < len(shared_users) < len(warm.users_)
@@ -237,11 +240,12 @@ def test_warm_start_takes_the_rows_of_the_ids_in_common(ratings):
         ({"slack": "soft"}, "slack must be one of none, linear, quadratic, found 'soft'"),
         ({"root": "newton"}, "root must be one of exact, bisection, approximate, found 'newton'"),
         ({"nonnegative": True}, "nonnegative must be one of both, items, users, none, found True"),
+        ({"recipe": "mine"}, "recipe must be one of averaged, paper, found 'mine'"),
     ],
 )
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
 def test_settings_are_checked_in_words(ratings, settings, words, learn):
-    model = PassiveAggressive(**settings)
+    model = paper(**settings)
     with pytest.raises(ValueError, match=words):
         getattr(model, learn)(ratings)
     assert not hasattr(model, "users_")
@@ -254,6 +258,6 @@ def test_negative_rating_is_named_with_user_item_and_remedy():
         r'use ratings\.shifted\(\), or nonnegative="items"'
     )
     with pytest.raises(ValueError, match=words):
-        PassiveAggressive().fit(ratings)
+        paper().fit(ratings)
     with pytest.raises(ValueError, match=words):
-        PassiveAggressive().partial_fit(ratings)
+        paper().partial_fit(ratings)

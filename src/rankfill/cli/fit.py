@@ -67,7 +67,7 @@ def fit(
 
     \b
     rankfill fit ratings.csv -o m.rankfill
-    rankfill fit ratings.csv -o m.rankfill --rank 30 --C 0.01 --passes 5 --validation 0.2
+    rankfill fit ratings.csv -o m.rankfill --rank 30 --C auto --passes 10 --validation 0.2
     rankfill fit log.tsv -o m.rankfill --columns customer,product,stars --duplicates last
     rankfill fit ratings.csv -o m.rankfill --model bias --shrinkage 10
     """

@@ -22,7 +22,7 @@ from rankfill.models import Bias, PassiveAggressive
 from rankfill.plots import learning_curve, topics_plot
 from rankfill.topics import Topic, explain, topics
 
-SETTINGS: dict[str, Any] = {"rank": 6, "C": 0.03, "passes": 30}
+SETTINGS: dict[str, Any] = {"rank": 6, "recipe": "paper", "C": 0.03, "passes": 30}
 MEMBER = "m042"
 
 
@@ -73,7 +73,7 @@ def _make(folder: Path) -> None:
 
 
 def _arguments() -> str:
-    return ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
+    return ", ".join(f"{name}={value!r}" for name, value in SETTINGS.items())
 
 
 def _section(screen: Console, heading: str, content: Table | None = None) -> None:

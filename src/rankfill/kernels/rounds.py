@@ -44,7 +44,12 @@ class Rule:
 
     def native(self) -> _native.Rule:
         return _native.Rule(
-            slack=self.slack, root=self.root, nonnegative=self.nonnegative, C=self.C, epsilon=self.epsilon, averaged=self.averaged
+            slack=self.slack,
+            root=self.root,
+            nonnegative=self.nonnegative,
+            C=self.C,
+            epsilon=self.epsilon,
+            averaged=self.averaged,
         )
 
 
