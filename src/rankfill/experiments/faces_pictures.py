@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from rankfill.experiments.faces import Filled, Holes
@@ -24,7 +25,8 @@ def side_by_side(holes: Holes, results: Sequence[Filled], path: PathLike | None 
         *((result.name, f"{result.passes} passes, {{:.1f}} dB", result.pictures) for result in results),
         ("as they are", "", holes.pictures),
     ]
-    figure = Figure(figsize=(2.4 * len(panels), 2.85), dpi=DPI, facecolor="white", layout="constrained")
+    size, spacing = (2.4 * len(panels), 3.0), ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.1)
+    figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout=spacing)
     for number, (name, words, pictures) in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), number + 1)
         axes.imshow(_tiles(pictures[:, chosen]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")

@@ -66,7 +66,7 @@ class Broyden(ColumnModel):
         batch: int = 1,
         side: Side = "users",
         biases: bool = True,
-        passes: int = 15,
+        passes: int = 12,
         tol: float | None = 0.0,
         seed: int = 0,
         clip: bool = True,
