@@ -30,6 +30,7 @@ NewVector<T> entries(Vector<const std::int64_t> indptr, Vector<const std::int32_
     const Pattern pattern{span_of(indptr), span_of(indices)};
     const auto p = block_of(left), q = block_of(right);
     require(p.width == q.width, "left and right must have the same number of columns");
+    require(p.width > 0 && p.width % 16 == 0, "left and right must have a multiple of 16 columns");
     require(p.n_rows == pattern.n_rows(), "left must have one row for each row of the pattern");
     auto result = new_vector<T>(indices.shape(0));
     const auto& kernels = kernels_of<T>(table(isa));

@@ -15,8 +15,7 @@ from .data import (
     split,
     synthetic,
 )
-from .evaluation import cross_validate, cross_validate_stream, evaluate
-from .imputation import LowRankImputer
+from .evaluation import LowRankImputer, certificate, cross_validate, cross_validate_stream, evaluate, path
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
@@ -75,6 +74,7 @@ __all__ = [
     "Tuning",
     "VarianceReduced",
     "Vocabulary",
+    "certificate",
     "cross_validate",
     "cross_validate_stream",
     "datasets",
@@ -83,6 +83,7 @@ __all__ = [
     "get_threads",
     "images",
     "load",
+    "path",
     "plots",
     "read_batches",
     "read_pairs",

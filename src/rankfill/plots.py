@@ -42,6 +42,19 @@ class TopicLike(Protocol):
     def share(self) -> float: ...
 
 
+class PathStepLike(Protocol):
+    """What is drawn of a step of a path; `rankfill.path` gives such."""
+
+    @property
+    def penalty(self) -> float: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def train(self) -> float: ...
+    @property
+    def validation(self) -> float | None: ...
+
+
 def learning_curve(
     histories: Model | History | Sequence[Model] | Mapping[str, Model | History],
     path: PathLike | None = None,
@@ -95,6 +108,37 @@ def topics_plot(topics: Sequence[TopicLike], path: PathLike | None = None) -> Fi
         _draw_topic(axes, topic, n_bars, longest, 72 * (width - 2 * PANEL_PAD))
         share = f"{100 * topic.share:.1f} %" + (" of the mean prediction" if number == 0 else "")
         axes.set_title(share, loc="right", fontsize=8.5, color=MUTED, pad=4)
+    return saved(figure, path)
+
+
+def penalty_path(steps: Sequence[PathStepLike], path: PathLike | None = None) -> Figure:
+    """Errors above, rank below, against the penalty; a dot marks the lowest validation error.
+
+    >>> from rankfill.evaluation import PathStep
+    >>> figure = penalty_path([PathStep(4.0, 1, 1.1, 1.2, 1e-4, 0.1), PathStep(2.0, 5, 0.9, 1.1, 1e-4, 0.1)])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['training 0.9000', 'validation 1.1000\\nbest at penalty 2']
+    """
+    figure = Figure(figsize=(7.5, 5.2), dpi=DPI, facecolor="white", layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    penalties = [step.penalty for step in steps]
+    training, validation = (_finite([getattr(step, name) for step in steps]) for name in ("train", "validation"))
+    ends = [(float(training[-1]), f"training {training[-1]:.4f}", MUTED)]
+    above.plot(penalties, training, color=MUTED, linewidth=1.2, marker="o", markersize=3)
+    if not np.isnan(validation).all():
+        best = int(np.nanargmin(validation))
+        above.plot(penalties, validation, color=COLOURS[0], linewidth=1.8, marker="o", markersize=3)
+        above.plot(penalties[best], validation[best], "o", color=COLOURS[0], markersize=7)
+        words = f"validation {validation[best]:.4f}\nbest at penalty {penalties[best]:.4g}"
+        ends.append((float(validation[-1]), words, COLOURS[0]))
+    below.plot(penalties, [step.rank for step in steps], color=COLOURS[1], linewidth=1.8, marker="o", markersize=3)
+    for axes, title, words in ((above, "RMSE", ""), (below, "RANK", "penalty, falling")):
+        little_ink(axes, words)
+        axes.set_title(title, loc="left", fontsize=10, color=INK, fontweight="bold")
+        axes.margins(y=0.08)
+    below.set_xscale("log")
+    below.invert_xaxis()
+    _label_ends(above, ends)
     return saved(figure, path)
 
 

@@ -66,6 +66,6 @@ def test_shapes_that_do_not_fit_are_refused_in_words():
     with pytest.raises(ValueError, match="left must have one row for each row of the pattern"):
         kernels.sparse_entries(rows, np.zeros((5, 2)), np.zeros((53, 2)))
     with pytest.raises(ValueError, match="same number of columns"):
-        kernels.sparse_entries(rows, np.zeros((37, 2)), np.zeros((53, 3)))
+        kernels.sparse_entries(rows, np.zeros((37, 2)), np.zeros((53, 20)))
     with pytest.raises(ValueError, match="indices and values must have the same length"):
         kernels.sparse_times(rows, np.zeros(3), np.zeros((53, 3)))

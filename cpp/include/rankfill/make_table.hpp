@@ -141,6 +141,14 @@ inline ColumnSums column_gradient_pass(const ColumnPass& pass) {
     return with_blocks(pass.dictionary.stride, [&]<int Blocks>() { return gradient_columns<Blocks>(pass); });
 }
 
+template <class T>
+void entries_of_rows(const Pattern& pattern, Block<const T> left, Block<const T> right, std::int64_t first,
+                     std::int64_t last, T* result) {
+    with_blocks(static_cast<int>(left.width), [&]<int Blocks>() {
+        for (std::int64_t row = first; row < last; ++row) entries_of_row<Blocks>(pattern, left, right, row, result);
+    });
+}
+
 inline KernelTable make_table(std::string_view name) {
     return {
         name,

@@ -7,32 +7,11 @@
 
 namespace rankfill::RANKFILL_ISA {
 
-// Lane c mod 16 takes column c; then 16 → 8 → 4 → 2 → 1.
-template <class T>
-RANKFILL_INLINE T dot_of_any_width(const T* a, const T* b, std::int64_t width) {
-    Register<T> sums[kParts<T>] = {};
-    std::int64_t c = 0;
-    for (; c + kLanes <= width; c += kLanes)
-        for (int p = 0; p < kParts<T>; ++p)
-            sums[p] = sums[p] + load(a + c + p * kWidth<T>) * load(b + c + p * kWidth<T>);
-    if (c < width) {
-        T last_a[kLanes] = {}, last_b[kLanes] = {};
-        std::copy(a + c, a + width, last_a);
-        std::copy(b + c, b + width, last_b);
-        for (int p = 0; p < kParts<T>; ++p)
-            sums[p] = sums[p] + load(last_a + p * kWidth<T>) * load(last_b + p * kWidth<T>);
-    }
-    for (int half = kParts<T> / 2; half >= 1; half /= 2)
-        for (int p = 0; p < half; ++p) sums[p] = sums[p] + sums[p + half];
-    return fold<T>(sums[0]);
-}
-
-template <class T>
-void entries_of_rows(const Pattern& pattern, Block<const T> left, Block<const T> right, std::int64_t first,
-                     std::int64_t last, T* result) {
-    for (std::int64_t row = first; row < last; ++row)
-        for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
-            result[t] = dot_of_any_width(left.row(row), right.row(pattern.indices[t]), left.width);
+template <int Blocks, class T>
+void entries_of_row(const Pattern& pattern, Block<const T> left, Block<const T> right, std::int64_t row, T* result) {
+    const T* own = left.row(row);
+    for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
+        result[t] = dot<Blocks>(own, right.row(pattern.indices[t]), static_cast<int>(left.width / kLanes));
 }
 
 // `Parts` registers of a row of the product stay where they are while the entries of the row go by.

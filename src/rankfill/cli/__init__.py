@@ -19,6 +19,7 @@ VERBS = {
     "fit": "Learns a model from a file of ratings.",
     "tune": "Finds good settings of a model by cross-validation.",
     "cross-validate": "Measures settings: every rating is predicted once by a model that has not seen it.",
+    "path": "Fits a convex model for one penalty after another, and shows which is best.",
     "evaluate": "Measures a model on ratings it has not seen.",
     "recommend": "Lists what a user would like best; for all users, writes a file.",
     "predict": "Predicts the ratings of given pairs of user and item.",

@@ -1,15 +1,22 @@
 """How good a model is, measured on ratings it has not seen."""
 
+from rankfill.evaluation.certificates import Certificate, certificate
 from rankfill.evaluation.cross_validation import CrossValidation, cross_validate
 from rankfill.evaluation.evaluate import Score, evaluate
+from rankfill.evaluation.paths import PathStep, PenaltyPath, path
 from rankfill.evaluation.streaming import StreamReport, StreamValidation, cross_validate_stream
 
 __all__ = [
+    "Certificate",
     "CrossValidation",
+    "PathStep",
+    "PenaltyPath",
     "Score",
     "StreamReport",
     "StreamValidation",
+    "certificate",
     "cross_validate",
     "cross_validate_stream",
     "evaluate",
+    "path",
 ]

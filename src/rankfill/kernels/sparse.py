@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
+from rankfill.kernels.factors import LANES, aligned_zeros
 from rankfill.kernels.rows import Rows
 from rankfill.kernels.threads import get_threads, instruction_set
 
@@ -18,7 +19,8 @@ Real = TypeVar("Real", np.float32, np.float64)
 def sparse_entries(rows: Rows, left: NDArray[Real], right: NDArray[Real]) -> NDArray[Real]:
     """left[row]·right[column] of every entry."""
     product: Any = _native.sparse_entries if left.dtype == np.float64 else _native.sparse_entries_float
-    entries: NDArray[Real] = product(rows.indptr, rows.indices, left, right, get_threads(), instruction_set())
+    wide = (_padded(block) for block in (left, right))
+    entries: NDArray[Real] = product(rows.indptr, rows.indices, *wide, get_threads(), instruction_set())
     return entries
 
 
@@ -39,3 +41,11 @@ def sparse_gram(
         get_threads(),
         instruction_set(),
     )
+
+
+def _padded(block: NDArray[Real]) -> NDArray[Real]:
+    """The same rows with zeros up to a multiple of 16 columns."""
+    n, width = block.shape
+    wide: NDArray[Real] = aligned_zeros((n, max(1, -(-width // LANES)) * LANES), block.dtype)
+    wide[:, :width] = block
+    return wide

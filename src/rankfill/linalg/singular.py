@@ -68,7 +68,7 @@ def subspace_iteration(matrix: Operator, right: Block, steps: int = 1) -> Singul
 
 
 def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> float:
-    """A number that σ₁ does not exceed, above it by a share of about `slack` at most where the Gram matrix fits."""
+    """A number that σ₁ does not exceed. Where the Gram matrix fits it is above σ₁ by a share of `slack` at most."""
     scale = float(np.abs(matrix.values).max(initial=0.0))
     if scale == 0.0:
         return 0.0
@@ -79,9 +79,10 @@ def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> 
     if len(gram) <= _DENSE_LIMIT:
         largest = float(np.linalg.eigvalsh(gram)[-1])
     else:
-        largest = float(leading_pairs(unit, 1, seed, tol=1e-3 * slack).values[0]) ** 2 * (1 + slack)
-        if not _is_bound(gram, largest):
-            largest = float(scipy.linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1, len(gram) - 1])[0])
+        largest = (float(leading_pairs(unit, 1, seed, tol=slack).values[0]) * (1 + slack)) ** 2
+        if not _is_bound(gram, largest):  # the singular values are so close together that Lanczos stopped early
+            last = len(gram) - 1
+            largest = float(scipy.linalg.eigvalsh(gram, subset_by_index=[last, last])[0])
     rounding = 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
     return scale * math.sqrt(largest + rounding)
 

@@ -4,7 +4,8 @@ A step fills the unknown entries with what is predicted there and shrinks the si
 
     W ← S_{λ/L}(Y + P_Ω(R − Y)/L),   S_τ(A) = U max(Σ − τ, 0) Vᵀ,
 
-L = 1 without weighting. The matrix is sparse plus low rank and never written out: only its singular pairs above λ/L
+L = 1 without weighting. From a cold start the penalty of the first steps falls by halves from λ_max down to λ: the
+rank stays low on the way. The matrix is sparse plus low rank and never written out: only its singular pairs above λ/L
 are sought, by power steps on a block that starts from the last ones. With accelerated=True, Y = W + β (W − W_before)
 with the momentum β of FISTA (Beck, Teboulle 2009), and a restart where the objective would rise (O'Donoghue, Candès
 2015); otherwise Y = W. The objective and the settings that all trace-norm models share are in `trace_norm.py`.
@@ -61,21 +62,33 @@ class SoftImpute(TraceNormModel):
         self.clip = clip
 
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        current = before = problem.iterate(start)
-        objective, momentum = self._objective(problem, current), 1.0
-        basis = start.right
+        current, basis = problem.iterate(start), start.right
+        if start.rank == 0:
+            penalty = 0.5 * problem.largest_penalty
+            while penalty > self.penalty_:
+                current, basis = self._step(problem, current, current, 0.0, basis, penalty)
+                penalty *= 0.5
+                yield current
+        before, momentum = current, 1.0
         while True:
-            following = 0.5 + math.sqrt(0.25 + momentum**2) if self.accelerated else 1.0
-            candidate, basis = self._step(problem, current, before, (momentum - 1) / following, basis)
-            if momentum > 1 and self._objective(problem, candidate) > objective:
-                momentum = following = 1.0
-                candidate, basis = self._step(problem, current, current, 0.0, basis)
-            before, current, momentum = current, candidate, following
             objective = self._objective(problem, current)
+            following = 0.5 + math.sqrt(0.25 + momentum**2) if self.accelerated else 1.0
+            ahead = (momentum - 1) / following
+            candidate, basis = self._step(problem, current, before, ahead, basis, self.penalty_)
+            if momentum > 1 and self._objective(problem, candidate) > objective:
+                following = 1.0
+                candidate, basis = self._step(problem, current, current, 0.0, basis, self.penalty_)
+            before, current, momentum = current, candidate, following
             yield current
 
     def _step(
-        self, problem: Problem, current: Iterate, before: Iterate, ahead: float, basis: NDArray[np.float64]
+        self,
+        problem: Problem,
+        current: Iterate,
+        before: Iterate,
+        ahead: float,
+        basis: NDArray[np.float64],
+        penalty: float,
     ) -> tuple[Iterate, NDArray[np.float64]]:
         """One proximal step from current + ahead · (current − before), and the singular vectors to start the next."""
         here, there = current.solution, before.solution
@@ -86,8 +99,9 @@ class SoftImpute(TraceNormModel):
             point = LowRank(left, np.hstack([here.right, there.right]))
             residual = (1 + ahead) * current.residual - ahead * before.residual
         descent = problem.descent(residual / problem.curvature)
-        pairs = self._pairs_above(SparsePlusLowRank(descent, point), self.penalty_ / problem.curvature, basis)
-        values = np.maximum(pairs.values - self.penalty_ / problem.curvature, 0.0)
+        threshold = penalty / problem.curvature
+        pairs = self._pairs_above(SparsePlusLowRank(descent, point), threshold, basis)
+        values = np.maximum(pairs.values - threshold, 0.0)
         kept = int((values > 0).sum())
         solution = LowRank.of_pairs(pairs.left[:, :kept], values[:kept], pairs.right[:, :kept])
         return problem.iterate(solution), pairs.right
@@ -99,7 +113,7 @@ class SoftImpute(TraceNormModel):
             if 2 * width >= min(matrix.shape):
                 return leading_pairs(matrix, min(matrix.shape))
             more = start_block(matrix.shape[1], width - basis.shape[1], self.seed + width)
-            pairs = subspace_iteration(matrix, np.hstack([basis, more]), steps=2)
+            pairs = subspace_iteration(matrix, np.hstack([basis, more]))
             if pairs.values[-1] <= threshold:
                 above = int((pairs.values > threshold).sum())
                 return SingularPairs(*(part[..., : above + _MARGIN // 2] for part in pairs))

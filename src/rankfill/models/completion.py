@@ -1,0 +1,92 @@
+"""A completion problem under the trace norm as its solvers see it; the formulas are in `trace_norm.py`."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.data import Ratings
+from rankfill.kernels import Rows
+from rankfill.linalg import LowRank, Pattern, SparseMatrix, spectral_bound
+
+
+class Iterate(NamedTuple):
+    """Z, balanced, and the residual r − o − w of every rating, in order by user."""
+
+    solution: LowRank
+    residual: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The ratings as the solvers see them: in double, less their offset, without empty rows and columns."""
+
+    pattern: Pattern
+    values: NDArray[np.float64]
+    users: NDArray[np.intp]
+    """The row numbers in the ratings of the rows here."""
+    items: NDArray[np.intp]
+    user_scale: NDArray[np.float64]
+    """1/d_u."""
+    item_scale: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.pattern.shape
+
+    @cached_property
+    def scale(self) -> NDArray[np.float64]:
+        """c of every entry."""
+        return self.user_scale[self.pattern.users] * self.item_scale[self.pattern.items]
+
+    @cached_property
+    def curvature(self) -> float:
+        """How fast the gradient can change: the largest c²."""
+        return float(np.max(self.scale**2, initial=0.0))
+
+    @cached_property
+    def largest_penalty(self) -> float:
+        """λ_max: from here on Z = 0 is the solution."""
+        return spectral_bound(self.descent(self.values))
+
+    def residual(self, solution: LowRank) -> NDArray[np.float64]:
+        return self.values - self.predicted(solution)
+
+    def predicted(self, solution: LowRank) -> NDArray[np.float64]:
+        """w of every entry."""
+        left, right = solution
+        return self.pattern.entries(left * self.user_scale[:, None], right * self.item_scale[:, None])
+
+    def descent(self, residual: NDArray[np.float64]) -> SparseMatrix:
+        """c ∘ e: minus the gradient of ½ Σ e² in Z."""
+        return SparseMatrix(self.pattern, self.scale * residual)
+
+    def iterate(self, solution: LowRank) -> Iterate:
+        return Iterate(solution, self.residual(solution))
+
+    def objective(self, iterate: Iterate, penalty: float) -> float:
+        return 0.5 * float(iterate.residual @ iterate.residual) + penalty * iterate.solution.trace_norm
+
+    def dual(self, residual: NDArray[np.float64], bound: float, penalty: float) -> float:
+        """The largest dual value of a multiple of the residual; `bound` is at least σ₁(c ∘ e)."""
+        along, square = float(residual @ self.values), float(residual @ residual)
+        if square == 0.0:
+            return 0.0
+        share = min(max(along / square, 0.0), penalty / bound) if bound > 0 else along / square
+        return share * along - 0.5 * share**2 * square
+
+
+def problem_of(ratings: Ratings, levels: NDArray[np.float64], *, by_count: bool) -> Problem:
+    """The ratings less their levels, without empty rows and columns: those change nothing, not even the rounding."""
+    counts = ratings.by_user.counts(), np.bincount(ratings.item_indices, minlength=ratings.n_items)
+    users, items = (np.flatnonzero(each) for each in counts)
+    columns = np.zeros(ratings.n_items, np.int32)
+    columns[items] = np.arange(len(items), dtype=np.int32)
+    rows = Rows(np.append(ratings.by_user.indptr[users], len(ratings)), columns[ratings.item_indices], ratings.values)
+    scales = (
+        np.sqrt(np.mean(each[rated]) / each[rated]) if by_count else np.ones(len(rated))
+        for each, rated in zip(counts, (users, items), strict=True)
+    )
+    return Problem(Pattern.of(rows, len(items)), ratings.values - levels, users, items, *scales)

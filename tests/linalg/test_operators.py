@@ -1,0 +1,128 @@
+"""Sparse, low-rank and the sum of both, against dense matrices."""
+
+import numpy as np
+import pytest
+
+from rankfill.kernels import Rows
+from rankfill.linalg import (
+    LowRank,
+    Pattern,
+    SparseMatrix,
+    SparsePlusLowRank,
+    balanced,
+    leading_pairs,
+    singular,
+    spectral_bound,
+    start_block,
+    subspace_iteration,
+)
+
+
+def matrix(n=90, m=70, density=0.2, seed=0):
+    rng = np.random.default_rng(seed)
+    filled = rng.random((n, m)) < density
+    filled[3], filled[:, 5] = False, False
+    values = rng.standard_normal(int(filled.sum()))
+    indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+    columns = np.nonzero(filled)[1].astype(np.int32)
+    dense = np.zeros((n, m))
+    dense[filled] = values
+    pattern = Pattern.of(Rows(indptr, columns, np.zeros(len(values), np.float32)), m)
+    return SparseMatrix(pattern, values), dense
+
+
+def low_rank(n=90, m=70, rank=4):
+    return LowRank(start_block(n, rank, seed=1), start_block(m, rank, seed=2))
+
+
+def test_products_are_those_of_the_dense_matrix():
+    sparse, dense = matrix()
+    product = low_rank()
+    both = SparsePlusLowRank(sparse, product)
+    right, left = start_block(70, 9), start_block(90, 9)
+    np.testing.assert_allclose(sparse.times(right), dense @ right, atol=1e-12)
+    np.testing.assert_allclose(sparse.transposed_times(left), dense.T @ left, atol=1e-12)
+    full = dense + product.left @ product.right.T
+    np.testing.assert_allclose(both.times(right), full @ right, atol=1e-11)
+    np.testing.assert_allclose(both.transposed_times(left), full.T @ left, atol=1e-11)
+    np.testing.assert_allclose(sparse.gram(), dense.T @ dense, atol=1e-11)
+    entries = sparse.pattern.entries(*product)
+    np.testing.assert_allclose(entries, (product.left @ product.right.T)[dense != 0], atol=1e-12)
+
+
+def test_transposing_the_matrix_swaps_users_and_items():
+    """On a wide matrix the Gram matrix is that of the users."""
+    sparse, dense = matrix(40, 110)
+    np.testing.assert_allclose(sparse.gram(), dense @ dense.T, atol=1e-11)
+    assert spectral_bound(sparse) >= np.linalg.norm(dense, 2)
+
+
+@pytest.mark.parametrize("k", [1, 5, 60])
+def test_leading_pairs_are_those_of_the_dense_decomposition(k):
+    sparse, dense = matrix(200, 130)
+    pairs = leading_pairs(sparse, k)
+    expected = np.linalg.svd(dense, compute_uv=False)[:k]
+    np.testing.assert_allclose(pairs.values, expected, rtol=1e-10)
+    np.testing.assert_allclose(dense @ pairs.right, pairs.left * pairs.values, atol=1e-8)
+    np.testing.assert_array_equal(pairs.values, leading_pairs(sparse, k).values)
+
+
+def test_subspace_iteration_comes_near_in_few_steps_and_nearer_from_where_it_was():
+    product = low_rank(90, 70, 6)
+    both = SparsePlusLowRank(matrix()[0], product)
+    dense = matrix()[1] + product.left @ product.right.T
+    expected = np.linalg.svd(dense, compute_uv=False)[:6]
+    first = subspace_iteration(both, start_block(70, 12), 2)
+    second = subspace_iteration(both, first.right, 3)
+    errors = [np.abs(pairs.values[:6] - expected).max() for pairs in (first, second)]
+    assert errors[1] < 0.1 * errors[0] or errors[1] < 1e-10
+    np.testing.assert_allclose(second.left.T @ second.left, np.eye(12), atol=1e-10)
+
+
+def test_balanced_is_the_same_matrix_with_its_singular_values_on_both_sides():
+    product = low_rank()
+    even = balanced(product)
+    full = product.left @ product.right.T
+    np.testing.assert_allclose(even.left @ even.right.T, full, atol=1e-10)
+    values = np.linalg.svd(full, compute_uv=False)[:4]
+    np.testing.assert_allclose(even.left.T @ even.left, np.diag(values), atol=1e-9)
+    np.testing.assert_allclose(even.right.T @ even.right, np.diag(values), atol=1e-9)
+    assert even.trace_norm == pytest.approx(values.sum())
+    assert product.trace_norm > even.trace_norm
+    assert balanced(product, least=values[2]).rank == 2
+    assert balanced(LowRank(np.hstack([product.left, product.left]), np.hstack([product.right] * 2))).rank == 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shape", [(30, 20), (200, 130), (90, 300)])
+def test_spectral_bound_is_above_and_close(shape, seed):
+    sparse, dense = matrix(*shape, seed=seed)
+    largest = np.linalg.norm(dense, 2)
+    assert largest <= spectral_bound(sparse) <= largest * (1 + 1e-4)
+
+
+def test_spectral_bound_holds_where_lanczos_stops_early(monkeypatch):
+    """Singular values that cluster, and an estimate that is far too low: the proof by Cholesky must refuse it."""
+    sparse, dense = matrix(200, 130)
+    honest = singular.leading_pairs
+    monkeypatch.setattr(
+        singular, "leading_pairs", lambda *args, **kw: honest(*args, **kw)._replace(values=np.array([0.5]))
+    )
+    assert spectral_bound(sparse) >= np.linalg.norm(dense, 2)
+
+
+def test_spectral_bound_without_a_gram_matrix_is_above_too(monkeypatch):
+    monkeypatch.setattr(singular, "GRAM_LIMIT", 10)
+    for seed in range(5):
+        for shape in ((200, 130), (90, 300), (12, 40)):
+            sparse, dense = matrix(*shape, seed=seed)
+            largest = np.linalg.norm(dense, 2)
+            assert largest <= spectral_bound(sparse, seed=seed) < 1.2 * largest or shape == (12, 40)
+
+
+def test_spectral_bound_of_nothing_is_zero_and_sizes_do_not_matter():
+    sparse, dense = matrix()
+    assert spectral_bound(SparseMatrix(sparse.pattern, np.zeros(len(sparse.values)))) == 0.0
+    for scale in (1e-200, 1e200):
+        scaled = SparseMatrix(sparse.pattern, sparse.values * scale)
+        assert spectral_bound(scaled) == pytest.approx(scale * np.linalg.norm(dense, 2), rel=1e-4)
