@@ -15,7 +15,8 @@ from .data import (
     split,
     synthetic,
 )
-from .evaluation import LowRankImputer, certificate, cross_validate, cross_validate_stream, evaluate, path
+from .evaluation import certificate, cross_validate, cross_validate_stream, evaluate, path
+from .imputation import LowRankImputer
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
