@@ -11,11 +11,16 @@ Z = left · rightᵀ; entries are w_ui = c_ui z_ui, c_ui = 1/(d_u d_i).
 q = s e is feasible for 0 ≤ s ≤ λ/σ₁(c ∘ e); the best s is Σ e r / Σ e², within that. J minus the dual value bounds how
 far J is from the best possible. σ₁ is bounded from above (`linalg.spectral_bound`), so the gap is proved, not guessed.
 
-penalty=None takes λ = 0.75 σ₁(c ∘ e ∘ ±1): e is what `Bias()` leaves over, with signs that are random. That is the
-size of noise of the same magnitude at the same entries, which λ has to exceed for noise not to be learned.
+penalty=None takes, with e what `Bias()` leaves over, s its root mean square and n̄ the mean numbers of ratings,
+
+    constant   λ = min(s · max(15, ¾ (√n̄_u + √n̄_i)), 0.9 σ₁(e ∘ ±1))        count   λ = s · 0.065 √(n̄_u n̄_i)
+
+as `ALS` does: about the spectral norm of noise of that size, which λ has to exceed for noise not to be learned. On
+small matrices that norm is taken from the data, with signs that are random.
 """
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Self
@@ -45,7 +50,6 @@ __all__ = ["Iterate", "Offset", "Problem", "TraceNormModel", "Weighting"]
 Offset = Literal["none", "mean", "bias"]
 Weighting = Literal["constant", "count"]
 
-NOISE_SHARE = 0.75
 _CERTIFIED_EVERY_PASS = 300
 """Up to this many rows on the smaller side the gap is proved in every pass, beyond where the goal is near."""
 _DIRECTIONS = 8
@@ -147,9 +151,14 @@ class TraceNormModel(FactorModel):
 
     def _level_of_noise(self, problem: Problem, ratings: Ratings, effects: Bias) -> float:
         left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
+        slopes = self._slopes(ratings.values, left_over)
+        size = float(np.sqrt(np.mean(slopes**2)))
+        roots = [math.sqrt(len(ratings) / n) for n in problem.shape]
+        if self.weighting == "count":
+            return 0.065 * size * roots[0] * roots[1] or 1.0
         signs = np.random.default_rng(self.seed).choice([-1.0, 1.0], len(ratings))
-        noise = problem.descent(self._slopes(ratings.values, left_over) * signs)
-        return NOISE_SHARE * float(leading_pairs(noise, 1, tol=1e-3).values[0]) or 1.0
+        noise = float(leading_pairs(problem.descent(slopes * signs), 1, tol=1e-3).values[0])
+        return min(size * max(15.0, 0.75 * sum(roots)), 0.9 * noise) or 1.0
 
     def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
         """Z of the other model at the ids that both know; zero elsewhere."""
