@@ -32,7 +32,7 @@ def test_penalties_may_be_given(run: Run, ratings: Path) -> None:
     ("arguments", "words"),
     [
         (("--penalties", "2,many"), "--penalties must be numbers with commas between, found '2,many'"),
-        (("--model", "bias"), "the model bias has no path of penalties; choose one of soft-impute"),
+        (("--model", "bias"), "the model bias has no path of penalties; choose one of "),
         (("--validation", "2"), "--validation must be a share between 0 and 1, found 2"),
     ],
 )
