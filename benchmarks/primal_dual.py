@@ -3,7 +3,7 @@
     python -m benchmarks.primal_dual rivals --data 1m --penalty 40   Figure 1: primal–dual (newest), Jaggi–Sulovský
     python -m benchmarks.primal_dual geco                            Figure 3: primal–dual (retighten), GECO, half of 1M
 
-The bound of Jaggi and Sulovský is the trace norm of the certified solution at the same penalty. `--plot` draws both.
+The bound of Jaggi and Sulovský is the trace norm of the solution at the same penalty. `--plot` draws both.
 """
 
 import argparse

@@ -44,7 +44,7 @@ def path(
     threads: Threads = None,
     **parameters: Any,
 ) -> None:
-    """Fits a convex model for one penalty after another, from the largest down, each from the last.
+    """Fits a convex model for one penalty after another, and shows which is best.
 
     Shows rank, errors and how near each solution is to the best possible, which is proved.
 
