@@ -22,6 +22,7 @@ GRAM_LIMIT = 8000
 
 _DENSE_LIMIT = 64
 _LANCZOS_STEPS = 600
+_SPARE, _POWER_STEPS = 16, 30
 _ODDS = 1e-9
 
 
@@ -51,7 +52,11 @@ def leading_pairs(matrix: Operator, k: int, seed: int = 0, tol: float = 0.0) -> 
         dtype=np.float64,
     )
     start = start_block(min(n, m), 1, seed).ravel()
-    left, values, right = scipy.sparse.linalg.svds(operator, k, v0=start, tol=tol)
+    try:
+        left, values, right = scipy.sparse.linalg.svds(operator, k, v0=start, tol=tol)
+    except scipy.sparse.linalg.ArpackNoConvergence:  # singular values too close together to be told apart
+        near = subspace_iteration(matrix, start_block(m, min(k + _SPARE, n, m), seed), _POWER_STEPS)
+        return SingularPairs(near.left[:, :k], near.values[:k], near.right[:, :k])
     order = np.argsort(-values)
     return SingularPairs(left[:, order], values[order], right[order].T)
 

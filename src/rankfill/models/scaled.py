@@ -37,9 +37,9 @@ START, START_ALONE = 0.3, 0.1
 rating at once. Small starts end better: the factors come in one after the other."""
 
 
-SHRINKAGES = 3.0, 12.0, 24.0, 48.0
-ENOUGH_RATINGS, TRIAL_RATINGS, TOLERATED = 3000, 100_000, 1.0025
-"""What shrinkage=None chooses from, on how many ratings, and how much more error than that of the effects it allows."""
+SHRINKAGES = 3.0, 10.0, 20.0, 40.0
+ENOUGH_RATINGS, TRIAL_RATINGS, WITHOUT_TRIAL = 10_000, 100_000, 8.0
+"""What shrinkage=None chooses from, on how many ratings, and what it takes where there are fewer."""
 
 
 class ScaledFactorModel(FactorModel):
@@ -111,11 +111,14 @@ class ScaledFactorModel(FactorModel):
         if not self._centred:
             return SHRINKAGES[0]
         if len(ratings) < ENOUGH_RATINGS:  # too few to keep any aside, and to learn much from
-            return SHRINKAGES[1]
+            return WITHOUT_TRIAL
         drawn = np.random.default_rng(self.seed).random(ratings.n_users) < TRIAL_RATINGS / len(ratings)
-        learned, aside = split(ratings.select(drawn[ratings.user_indices]), test=0.1, by="entry", seed=self.seed)
+        tried = ratings.select(drawn[ratings.user_indices])
+        if len(tried) < ENOUGH_RATINGS:  # so few users that chance took nearly none
+            tried = ratings
+        learned, aside = split(tried, test=0.1, by="entry", seed=self.seed)
         effects = Bias(clip=self.clip).fit(learned)
-        allowed = TOLERATED * MEASURES[self.measure](aside.values, effects._predicted(aside))
+        allowed = MEASURES[self.measure](aside.values, effects._predicted(aside))
         trial = copy(self)
         trial.tol = None  # noise is learned late
         errors = {}
