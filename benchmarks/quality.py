@@ -1,6 +1,8 @@
-"""Test errors on MovieLens 1M: the passive-aggressive recipe of the paper beside the bias model.
+"""Test errors on MovieLens 1M: the passive-aggressive recipe of the paper beside the bias model; then all solvers.
 
     python -m benchmarks.quality [--seeds 5] [--json quality.json]
+
+The second table is that of `benchmarks.solvers`, with LIBMF where it is installed.
 
 Protocol of Blondel, Kubo and Ueda (2014), section 5.2: 4/5 of the ratings train, 1/5 test, stratified by user;
 rank 30, ε = 0, approximate updates, P = 0 and Q uniform on [0, 1); C chosen on a quarter of the training ratings
@@ -13,6 +15,7 @@ import statistics
 from pathlib import Path
 
 import rankfill as rf
+from benchmarks import solvers
 from rankfill.data import datasets
 from rankfill.objectives import measures
 
@@ -74,6 +77,7 @@ def main() -> None:
         print(f"{name:20s} " + "   ".join(cells))
     if arguments.json:
         arguments.json.write_text(json.dumps(runs, indent=2))
+    solvers.table(ratings, rf.get_threads())
 
 
 if __name__ == "__main__":
