@@ -37,6 +37,7 @@ def faces(
     rankfill faces --missing 0.5 --nmf-passes 200
     """
     use_threads(threads)
+    output.mkdir(parents=True, exist_ok=True)
     files = check_output(output / "faces.png"), check_output(output / "faces-errors.png")
     holes = Holes.at_random(olivetti(data, download), missing, seed)
     pixels, n = holes.pictures.shape

@@ -39,6 +39,23 @@ def sample_submatrix(ratings: Ratings, ratio: float = 0.1, min_ratings: int = 10
     )
 
 
+def some_users(ratings: Ratings, most: int, seed: int = 0) -> Ratings:
+    """All ratings of users drawn at random, as many as have no more than `most` ratings together; at least one.
+
+    >>> import rankfill as rf
+    >>> some_users(rf.synthetic.low_rank(400, 200, n_ratings=20_000), 5000)
+    Ratings(4,994 ratings, 400 users, 200 items, values 1 to 5)
+    """
+    if len(ratings) <= most:
+        return ratings
+    rated = np.flatnonzero(ratings.by_user.counts())
+    order = np.random.default_rng(seed).permutation(rated)
+    chosen = np.zeros(ratings.n_users, dtype=bool)
+    chosen[order[np.cumsum(ratings.by_user.counts()[order]) <= most]] = True
+    chosen[order[0]] = True
+    return ratings.select(chosen[ratings.user_indices])
+
+
 def _drawn(n: int, ratio: float, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     chosen = np.zeros(n, dtype=bool)
     chosen[random.permutation(n)[: round(n * ratio)]] = True

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
+from rankfill.images.measures import snr
 from rankfill.models import SGMF, Broyden, MultiplicativeNMF
 from rankfill.models.factors import FactorModel
 from rankfill.models.training import Callback, EpochReport
+from rankfill.objectives.measures import rmse
 
 PUBLISHED = {"missing pixels": 0.75, "Broyden": 11.57, "NMF": 12.13}
 """Signal-to-noise ratios in the paper, in dB by its own definition: with the pixels missing, and filled in."""
@@ -70,7 +72,7 @@ class Holes:
 
     def snr(self, filled: NDArray[np.float32]) -> tuple[float, float]:
         """Over all pixels, and over the missing ones."""
-        return _snr(self.pictures, filled), _snr(self.pictures[~self.known], filled[~self.known])
+        return snr(self.pictures, filled), snr(self.pictures[~self.known], filled[~self.known])
 
 
 def methods(
@@ -95,7 +97,7 @@ def fill(name: str, model: FactorModel, holes: Holes, callbacks: Iterable[Callba
         if report.epoch > 50 and report.epoch % 10:
             return
         filled = filled_by(model)
-        error = float(np.sqrt(np.mean((holes.pictures - filled) ** 2, dtype=np.float64)))
+        error = rmse(holes.pictures.ravel(), filled.ravel())
         curve.append(Point(report.seconds, report.epoch * n_pictures, error, *holes.snr(filled)))
 
     model.fit(holes.ratings(), callbacks=[follow, *callbacks])
@@ -106,8 +108,3 @@ def filled_by(model: FactorModel) -> NDArray[np.float32]:
     """The product of the factors, for the known pixels too."""
     product: NDArray[np.float32] = model.user_factors_ @ model.item_factors_.T
     return product
-
-
-def _snr(signal: NDArray[np.float32], filled: NDArray[np.float32]) -> float:
-    noise = np.sum((signal - filled) ** 2, dtype=np.float64)
-    return float(10 * np.log10(np.sum(signal**2, dtype=np.float64) / noise))

@@ -21,8 +21,9 @@ import numpy as np
 
 from rankfill.data import Ratings
 from rankfill.kernels import gram_matrix, solve_rows
-from rankfill.models.alternating import AlternatingModel, Nonnegative, Weighting
-from rankfill.models.settings import check_no_negative, check_positive, check_word, warn_of_one_value
+from rankfill.models.alternating import AlternatingModel, Weighting
+from rankfill.models.settings import Nonnegative, check_no_negative, check_positive, check_word, warn_of_one_value
+from rankfill.objectives.penalties import BY_COUNT
 
 Solver = Literal["cholesky", "conjugate-gradient"]
 Feedback = Literal["explicit", "implicit"]
@@ -113,7 +114,7 @@ class ALS(AlternatingModel):
 
     def _penalties(self, ratings: Ratings) -> tuple[float, float]:
         if self.feedback == "implicit" and self.penalty is None:
-            return (0.065, 0.0) if self.weighting == "count" else (self._level_of_noise(), 0.0)
+            return (BY_COUNT, 0.0) if self.weighting == "count" else (self._level_of_noise(), 0.0)
         return super()._penalties(ratings)
 
     def _error(self, ratings: Ratings) -> float:

@@ -14,7 +14,6 @@ of noise of that size on as many entries, which is what λ has to exceed for noi
 it leaves the biases alone. What was taken is in `penalty_` and `bias_penalty_`.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
@@ -27,11 +26,11 @@ from rankfill.kernels import Ridge, padded, solve_rows, squared_errors
 from rankfill.models.base import WarmPath
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
-from rankfill.models.settings import check_positive, check_training, check_whole, check_word
+from rankfill.models.settings import Nonnegative, check_positive, check_training, check_whole, check_word
 from rankfill.models.training import Callback, Training
+from rankfill.objectives.penalties import BY_COUNT, LEAST, norm_of_noise
 
 Weighting = Literal["constant", "count"]
-Nonnegative = Literal["both", "items", "users", "none"]
 
 
 class AlternatingModel(FactorModel):
@@ -110,13 +109,12 @@ class AlternatingModel(FactorModel):
             return float(self.penalty), float(self.penalty)
         spread = float(np.std(ratings.values, dtype=np.float64)) or 1.0
         if self.weighting == "count":
-            return 0.065 * spread, 0.065
-        return spread * max(15.0, self._level_of_noise()), 5.0
+            return BY_COUNT * spread, BY_COUNT
+        return spread * max(LEAST, self._level_of_noise()), 5.0
 
     def _level_of_noise(self) -> float:
-        """¾ (√n̄_u + √n̄_i): about the spectral norm of noise of variance 1 on as many entries."""
         n_users, n_items = (int((counts.array > 0).sum()) for counts in (self._user_counts, self._item_counts))
-        return 0.75 * (math.sqrt(self.n_ratings_ / n_users) + math.sqrt(self.n_ratings_ / n_items))
+        return norm_of_noise(self.n_ratings_, n_users, n_items)
 
     @property
     def _confidence(self) -> float | None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows, move_factor, residuals, shift_residuals
-from rankfill.models.alternating import AlternatingModel, Nonnegative, Weighting
-from rankfill.models.settings import check_whole, warn_of_one_value
+from rankfill.models.alternating import AlternatingModel, Weighting
+from rankfill.models.settings import Nonnegative, check_whole, warn_of_one_value
 
 
 class CoordinateDescent(AlternatingModel):

@@ -25,8 +25,8 @@ from rankfill.data import Ratings
 from rankfill.kernels import RoundSums, padded
 from rankfill.kernels.row_gradients import full_gradient
 from rankfill.kernels.rows import Rows
-from rankfill.models.scaled import Nonnegative, RowPair, ScaledFactorModel
-from rankfill.models.settings import check_positive, check_word
+from rankfill.models.scaled import RowPair, ScaledFactorModel
+from rankfill.models.settings import Nonnegative, check_positive, check_word
 from rankfill.models.training import Callback, Training
 
 SmoothLoss = Literal["squared", "huber", "logistic"]

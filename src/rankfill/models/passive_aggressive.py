@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.data.folds import hashed_folds
+from rankfill.data.submatrix import some_users
 from rankfill.kernels import (
     Losses,
     Root,
@@ -45,11 +46,10 @@ from rankfill.kernels import (
 )
 from rankfill.models.levels import Levels, effects_of
 from rankfill.models.online import OnlineFactorModel, random_rows
-from rankfill.models.settings import check_no_negative, check_training, check_whole, check_word
+from rankfill.models.settings import Nonnegative, check_no_negative, check_training, check_whole, check_word
 from rankfill.models.training import Callback, Training, order_seed
 from rankfill.objectives.measures import Measure, mae, rmse
 
-Nonnegative = Literal["both", "items", "users", "none"]
 Recipe = Literal["averaged", "paper"]
 RowPair = tuple[NDArray[np.float32], NDArray[np.float32]]
 
@@ -154,7 +154,7 @@ class PassiveAggressive(OnlineFactorModel):
 
     def _chosen_cap(self, ratings: Ratings) -> float:
         """The C that learns best from four fifths of the ratings, by its errors on the rest."""
-        sample = _some_users(ratings, SAMPLE, self.seed)
+        sample = some_users(ratings, SAMPLE, self.seed)
         held_out = hashed_folds(sample, FOLDS, self.seed) == 0
         learned, rest = sample.select(~held_out), sample.select(held_out)
         before, best, chosen = (np.nan, np.nan), np.inf, CAPS[0]
@@ -244,16 +244,6 @@ class PassiveAggressive(OnlineFactorModel):
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
         self.C_, self._levels = about["C"], Levels(*about["levels"])
-
-
-def _some_users(ratings: Ratings, most: int, seed: int) -> Ratings:
-    """All ratings of as many users, in random order, as have no more than `most` together."""
-    if len(ratings) <= most:
-        return ratings
-    order = np.random.default_rng(seed).permutation(ratings.n_users)
-    chosen = np.zeros(ratings.n_users, dtype=bool)
-    chosen[order[np.cumsum(ratings.by_user.counts()[order]) <= most]] = True
-    return ratings.select(chosen[ratings.user_indices])
 
 
 def _ratio(error: float, before: float) -> float:

@@ -6,18 +6,20 @@ p/√s and q/√s, and the biases b/s. Multiplying by powers of 2 is exact, so t
 
 import math
 from copy import copy
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings, split
+from rankfill.data.submatrix import some_users
 from rankfill.kernels import padded
 from rankfill.models.base import WarmPath
 from rankfill.models.bias import Bias
 from rankfill.models.factors import FactorModel
 from rankfill.models.online import random_rows
 from rankfill.models.settings import (
+    Nonnegative,
     check_no_negative,
     check_positive,
     check_signs,
@@ -29,7 +31,6 @@ from rankfill.models.training import order_seed
 from rankfill.objectives.losses import LossName
 from rankfill.objectives.measures import MEASURES
 
-Nonnegative = Literal["both", "items", "users", "none"]
 RowPair = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 START, START_ALONE = 0.3, 0.1
@@ -112,11 +113,7 @@ class ScaledFactorModel(FactorModel):
             return SHRINKAGES[0]
         if len(ratings) < ENOUGH_RATINGS:  # too few to keep any aside, and to learn much from
             return WITHOUT_TRIAL
-        drawn = np.random.default_rng(self.seed).random(ratings.n_users) < TRIAL_RATINGS / len(ratings)
-        tried = ratings.select(drawn[ratings.user_indices])
-        if len(tried) < ENOUGH_RATINGS:  # so few users that chance took nearly none
-            tried = ratings
-        learned, aside = split(tried, test=0.1, by="entry", seed=self.seed)
+        learned, aside = split(some_users(ratings, TRIAL_RATINGS, self.seed), test=0.1, by="entry", seed=self.seed)
         effects = Bias(clip=self.clip).fit(learned)
         allowed = MEASURES[self.measure](aside.values, effects._predicted(aside))
         trial = copy(self)

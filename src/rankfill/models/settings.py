@@ -2,11 +2,14 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rankfill.data import Ratings
+
+Nonnegative = Literal["both", "items", "users", "none"]
+"""Which sides must not be negative."""
 
 
 def check_whole(name: str, value: Any, least: int) -> None:

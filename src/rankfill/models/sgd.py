@@ -46,8 +46,8 @@ from rankfill.kernels.gradients import (
 )
 from rankfill.models.base import WarmPath
 from rankfill.models.online import OnlineFactorModel
-from rankfill.models.scaled import SHRINKAGES, Nonnegative, RowPair, ScaledFactorModel
-from rankfill.models.settings import check_positive, check_word
+from rankfill.models.scaled import SHRINKAGES, RowPair, ScaledFactorModel
+from rankfill.models.settings import Nonnegative, check_positive, check_word
 from rankfill.models.training import Callback, Training, order_seed
 from rankfill.objectives.losses import LossName
 from rankfill.objectives.measures import Measure

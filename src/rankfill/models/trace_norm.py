@@ -44,6 +44,7 @@ from rankfill.models.completion import Iterate, Problem, problem_of
 from rankfill.models.factors import FactorModel
 from rankfill.models.settings import check_positive, check_training, check_word
 from rankfill.models.training import Callback, EpochReport, Training
+from rankfill.objectives.penalties import BY_COUNT, LEAST, norm_of_noise
 
 __all__ = ["Iterate", "Offset", "Problem", "TraceNormModel", "Weighting"]
 
@@ -153,12 +154,11 @@ class TraceNormModel(FactorModel):
         left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
         slopes = self._slopes(ratings.values, left_over)
         size = float(np.sqrt(np.mean(slopes**2)))
-        roots = [math.sqrt(len(ratings) / n) for n in problem.shape]
         if self.weighting == "count":
-            return 0.065 * size * roots[0] * roots[1] or 1.0
+            return BY_COUNT * size * len(ratings) / math.sqrt(math.prod(problem.shape)) or 1.0
         signs = np.random.default_rng(self.seed).choice([-1.0, 1.0], len(ratings))
         noise = float(leading_pairs(problem.descent(slopes * signs), 1, tol=1e-3).values[0])
-        return min(size * max(15.0, 0.75 * sum(roots)), 0.9 * noise) or 1.0
+        return min(size * max(LEAST, norm_of_noise(len(ratings), *problem.shape)), 0.9 * noise) or 1.0
 
     def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
         """Z of the other model at the ids that both know; zero elsewhere."""
