@@ -20,6 +20,7 @@ from .imputation import LowRankImputer
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
+    FAVA,
     GECO,
     MODELS,
     SGD,
@@ -39,6 +40,7 @@ from .models import (
     TimeBudget,
     TraceTradeoff,
     VarianceReduced,
+    factorization_variances,
 )
 from .persistence import load, save
 from .topics import Reason, Topic, explain, topics
@@ -48,6 +50,7 @@ __version__: str
 
 __all__ = [
     "ALS",
+    "FAVA",
     "GECO",
     "MODELS",
     "SGD",
@@ -81,6 +84,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "explain",
+    "factorization_variances",
     "get_threads",
     "images",
     "load",

@@ -2,8 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from rankfill.data import Ratings
 from rankfill.data.folds import check_folds, stratified_folds
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import Model
-from rankfill.models.training import InterruptedWarning
+from rankfill.models.training import ended_by_interruption
 from rankfill.objectives.measures import MEASURES, Measure
 
 
@@ -79,17 +78,6 @@ def fold_numbers(ratings: Ratings, folds: int, seed: int) -> NDArray[np.int64]:
 def fold_pair(ratings: Ratings, fold_of_each: NDArray[np.int64], fold: int) -> tuple[Ratings, Ratings]:
     """What to learn from and what to predict."""
     return ratings.select(fold_of_each != fold), ratings.select(fold_of_each == fold)
-
-
-@contextmanager
-def ended_by_interruption() -> Iterator[None]:
-    """Ctrl-C in a fit, which would keep that one model and go on, ends all that is done within."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", InterruptedWarning)
-        try:
-            yield
-        except InterruptedWarning:
-            raise KeyboardInterrupt from None
 
 
 def error_of(model: Model, test: Ratings, measure: Measure) -> float:

@@ -20,7 +20,8 @@ from rankfill.linalg.operators import Block, Operator, SparseMatrix
 GRAM_LIMIT = 8000
 """The longest smaller side, in rows, whose Gram matrix is written out: half a gigabyte."""
 
-_DENSE_LIMIT = 64
+_DENSE_LIMIT, _DENSE_GRAM_LIMIT = 64, 512
+"""Up to these orders decompositions of whole matrices are quicker than Lanczos."""
 _LANCZOS_STEPS = 600
 _SPARE, _POWER_STEPS = 16, 30
 _ODDS = 1e-9
@@ -81,15 +82,19 @@ def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> 
     if min(unit.shape) > GRAM_LIMIT:
         return scale * _probable_bound(unit, seed)
     gram = unit.gram()
-    if len(gram) <= _DENSE_LIMIT:
-        largest = float(np.linalg.eigvalsh(gram)[-1])
+    if len(gram) <= _DENSE_GRAM_LIMIT:
+        largest = _largest_eigenvalue(gram)
     else:
         largest = (float(leading_pairs(unit, 1, seed, tol=slack).values[0]) * (1 + slack)) ** 2
         if not _is_bound(gram, largest):  # the singular values are so close together that Lanczos stopped early
-            last = len(gram) - 1
-            largest = float(scipy.linalg.eigvalsh(gram, subset_by_index=[last, last])[0])
+            largest = _largest_eigenvalue(gram)
     rounding = 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
     return scale * math.sqrt(largest + rounding)
+
+
+def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
+    last = len(gram) - 1
+    return float(scipy.linalg.eigvalsh(gram, subset_by_index=[last, last])[0])
 
 
 def _is_bound(gram: NDArray[np.float64], bound: float) -> bool:

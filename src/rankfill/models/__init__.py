@@ -5,6 +5,7 @@ from rankfill.models.base import Model, Recommendations
 from rankfill.models.bias import Bias
 from rankfill.models.broyden import Broyden
 from rankfill.models.coordinate_descent import CoordinateDescent
+from rankfill.models.fava import FAVA
 from rankfill.models.geco import GECO
 from rankfill.models.gradient_descent import GradientDescent
 from rankfill.models.jaggi_sulovsky import JaggiSulovsky
@@ -17,6 +18,7 @@ from rankfill.models.soft_impute import SoftImpute
 from rankfill.models.trace_tradeoff import TraceTradeoff
 from rankfill.models.training import EpochReport, TimeBudget
 from rankfill.models.variance_reduced import VarianceReduced
+from rankfill.models.variances import factorization_variances
 
 MODELS: dict[str, type[Model]] = {
     "als": ALS,
@@ -34,10 +36,12 @@ MODELS: dict[str, type[Model]] = {
     "primal-dual": PrimalDual,
     "jaggi-sulovsky": JaggiSulovsky,
     "geco": GECO,
+    "fava": FAVA,
 }
 
 __all__ = [
     "ALS",
+    "FAVA",
     "GECO",
     "MODELS",
     "SGD",
@@ -57,4 +61,5 @@ __all__ = [
     "TimeBudget",
     "TraceTradeoff",
     "VarianceReduced",
+    "factorization_variances",
 ]

@@ -69,7 +69,7 @@ class TraceNormModel(FactorModel):
 
     @abstractmethod
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        """One a pass, for ever; `start` is the zero matrix, or what `init` has learned. Z comes balanced."""
+        """One a pass; training ends with them. `start` is the zero matrix, or what `init` has learned; Z balanced."""
 
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
         """The best rows for people not in training, the items as they are: (p_u, b_u, 1) with offset="bias"."""
@@ -122,9 +122,7 @@ class TraceNormModel(FactorModel):
         problem = self._prepare(ratings)
         start = LowRank.zero(*problem.shape) if init is None else self._start_at(init, problem)
         with Training(self, validation, [*callbacks, self._goal_reached]) as training:
-            iterates = self._iterates(problem, start)
-            for _ in training.epochs():
-                iterate = next(iterates)
+            for _, iterate in zip(training.epochs(), self._iterates(problem, start), strict=False):
                 self._keep(problem, iterate.solution)
                 objective = self._objective(problem, iterate)
                 gap = self._proved_gap(problem, iterate, objective)
@@ -161,6 +159,9 @@ class TraceNormModel(FactorModel):
         return min(size * max(LEAST, norm_of_noise(len(ratings), *problem.shape)), 0.9 * noise) or 1.0
 
     def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
+        return balanced(self._rows_of(init, problem))
+
+    def _rows_of(self, init: "TraceNormModel", problem: Problem) -> LowRank:
         """Z of the other model at the ids that both know; zero elsewhere."""
         init._check_fitted()
         sides = []
@@ -172,7 +173,7 @@ class TraceNormModel(FactorModel):
             factors = theirs.array[numbers, : init.rank_].astype(np.float64)
             factors[numbers < 0] = 0
             sides.append(factors / scale[:, None])
-        return balanced(LowRank(*sides))
+        return LowRank(*sides)
 
     def _keep(self, problem: Problem, solution: LowRank) -> None:
         """Makes Z the factors of the model."""

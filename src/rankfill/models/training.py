@@ -6,6 +6,7 @@ The clock runs only while the model learns; measuring errors and callbacks is no
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Protocol
@@ -36,6 +37,17 @@ Callback = Callable[[EpochReport], bool | None]
 
 class InterruptedWarning(UserWarning):
     """Ctrl-C ended a training early."""
+
+
+@contextmanager
+def ended_by_interruption() -> Iterator[None]:
+    """Ctrl-C in a fit, which would keep that one model and go on, ends all that is done within."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedWarning)
+        try:
+            yield
+        except InterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 class Learner(Protocol):

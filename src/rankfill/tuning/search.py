@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import clone
 
 from rankfill.data import Ratings
-from rankfill.evaluation.cross_validation import ended_by_interruption, error_of, fold_numbers, fold_pair
+from rankfill.evaluation.cross_validation import error_of, fold_numbers, fold_pair
 from rankfill.models import Model
+from rankfill.models.training import ended_by_interruption
 from rankfill.objectives.measures import Measure
 from rankfill.tuning.candidates import Params, paths
 from rankfill.tuning.result import Trial

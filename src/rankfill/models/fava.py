@@ -1,0 +1,203 @@
+"""Factors with variances that are given: parameters that mean the same for a small matrix and a large one.
+
+G. Zeng, H. Zhu, Q. Liu, P. Luo, E. Chen, T. Zhang, *Matrix Factorization with Scale-Invariant Parameters*, IJCAI 2015.
+
+    min ½ Σ_Ω (r_ui − o_ui − p_u·q_i)²   subject to  (1/N) Σ_i Y_ik² ≤ σ_k²,  k = 1 … K,    Y = [P; Q]      (eq. 3)
+
+N counts the users and items that have ratings, o is the `offset` of `trace_norm.py`. The paper's G counts every rating
+twice, so that G = 4 times this.
+
+**Start** (section 3.3): column by column the eigenvector of the smallest eigenvalue of the gradient, which is [u; v]/√2
+of the leading singular pair of the residual, as long as an exact line search says (eq. 17) and the ball allows.
+
+**Steps.** steps="spectral": those of `ball_descent.py`. steps="halving": as published. With Y = A diag(σ), every column
+of A steps along its gradient and is put back on the sphere of radius √N where it has left it (eq. 9 and 10); the step α
+is the first of 1, ½, ¼, … with which G falls; training ends where α < `accuracy`. In terms of Y:
+
+    Y_k ← Π_k(Y_k − 4 α σ_k² ∇_k),   ∇ the gradient of ½ Σ e².
+
+**Multipliers.** At a solution ∇_k = −μ_k Y_k with μ_k ≥ 0 (eq. 23), 0 where the ball is not full: each row solves a
+ridge regression with its own penalty for each factor. That is how `fold_in` finds the rows of new people.
+
+variances="auto" draws a sub-matrix, tunes `TraceTradeoff` there by cross-validation, and takes the variances and the
+number of factors of what it finds (`variances.py`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import repeat
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.data import Ratings
+from rankfill.kernels import Ridge, solve_rows
+from rankfill.linalg import LowRank, SingularPairs, SparseMatrix, start_block, subspace_iteration
+from rankfill.models.ball_descent import BallDescent, Point
+from rankfill.models.settings import check_positive, check_word
+from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel, Weighting
+from rankfill.models.variances import sample_variances
+
+Steps = Literal["spectral", "halving"]
+
+_PRECISION, _WIDTH, _MOST_STEPS = 1e-4, 8, 50
+"""Of the power steps that find a singular pair: when they end, on how many vectors, and how many at most."""
+_LEAST_MULTIPLIER = 1e-3
+"""Of a factor, as a share of s²/σ²: what it would be for factors from N(0, σ²) and errors of mean square s²."""
+
+
+class FAVA(TraceNormModel):
+    """Factors no larger than in a small sample where their size was tuned: nothing to tune on the whole.
+
+    Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
+
+    variances: The largest mean square of every factor, a number each. auto: found by cross-validation on a sample.
+    sample: The share of users and of items in the sample of auto. None: such that it has some 10,000 ratings.
+    steps: Steps whose length follows the curvature (spectral), or are halved until the error falls (halving).
+    accuracy: With halving, training ends when a step is shorter than this.
+
+    >>> from rankfill import FAVA, Ratings
+    >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
+    >>> model = FAVA(variances=[4.0], offset="none").fit(ratings)
+    >>> model.predict(0, [2]).round()  # nobody likes the last one
+    array([1.], dtype=float32)
+    """
+
+    gap: float | None = None
+    weighting: Weighting = "constant"
+
+    variances_: NDArray[np.float64]
+    multipliers_: NDArray[np.float64]
+    """μ. `penalty_` is their mean, each weighted by ‖Y_k‖²: the λ of theorem 5.3."""
+
+    def __init__(
+        self,
+        *,
+        variances: Sequence[float] | Literal["auto"] = "auto",
+        sample: float | None = None,
+        offset: Offset = "bias",
+        steps: Steps = "spectral",
+        accuracy: float = 1e-5,
+        passes: int = 200,
+        tol: float | None = 1e-4,
+        seed: int = 0,
+        clip: bool = True,
+    ) -> None:
+        self.variances = variances
+        self.sample = sample
+        self.offset: Offset = offset
+        self.steps: Steps = steps
+        self.accuracy = accuracy
+        self.passes = passes
+        self.tol = tol
+        self.seed = seed
+        self.clip = clip
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        check_word("steps", self.steps, Steps)
+        check_positive("accuracy", self.accuracy)
+        if self.sample is not None and not 0 < self.sample <= 1:
+            raise ValueError(f"sample must be a share of users and items above 0 and up to 1, found {self.sample!r}")
+        if isinstance(self.variances, str):
+            if self.variances != "auto":
+                raise ValueError(f'variances must be numbers, one a factor, or "auto", found {self.variances!r}')
+        else:
+            for each in self.variances:
+                check_positive("each of variances", each)
+
+    def _prepare(self, ratings: Ratings) -> Problem:
+        problem = super()._prepare(ratings)
+        if isinstance(self.variances, str):
+            self.variances_ = sample_variances(ratings, self.sample, self.offset, self.seed)
+        else:
+            self.variances_ = np.array(self.variances, dtype=np.float64)
+        self.multipliers_ = np.zeros_like(self.variances_)
+        return problem
+
+    def _level_of_noise(self, *_: Any) -> float:
+        """`penalty_` comes from the solution."""
+        return 0.0
+
+    def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
+        bounds = sum(problem.shape) * self.variances_
+        descent = BallDescent(problem, bounds)
+        first = Point(problem, np.vstack(steepest_start(problem, bounds, start, self.seed)))
+        points: Iterator[Point] = repeat(first)
+        if len(bounds):
+            first = Point(problem, descent.projected(first.stacked, descent.metric))
+            halving = self.steps == "halving"
+            points = descent.halving(first, 4 * self.variances_, self.accuracy) if halving else descent.spectral(first)
+        for point in points:
+            along = -np.sum(point.gradient * point.stacked, axis=0) if len(bounds) else np.zeros(0)
+            squares = np.square(point.stacked).sum(axis=0)
+            self.multipliers_ = np.maximum(np.divide(along, squares, out=np.zeros_like(along), where=squares > 0), 0.0)
+            self.penalty_ = float(along.sum() / squares.sum()) if squares.any() else 0.0
+            yield point.iterate
+
+    def _start_at(self, init: TraceNormModel, problem: Problem) -> LowRank:
+        """Its factors as they are: each column has a ball of its own."""
+        return self._rows_of(init, problem)
+
+    def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
+        """Each factor with its multiplier as penalty, which is 1 in units of its square root."""
+        noise = max(self.history_[-1].train ** 2, 1e-6 * float(self.variances_ @ self.variances_))
+        units = np.sqrt(np.maximum(self.multipliers_, _LEAST_MULTIPLIER * noise / self.variances_)).astype(np.float32)
+        items = self._items.array.copy()
+        items[:, : self.rank_] /= units
+        values = known.values - rows[known.user_indices, self.rank_] if self.biased_ else known.values
+        solve_rows(known.by_user._replace(values=values), rows, items, replace(ridge, penalty=1.0))
+        rows[:, : self.rank_] /= units
+
+    def _proof(self, ratings: Ratings) -> NoReturn:
+        raise TypeError("the problem of FAVA is not convex, so that there is no certificate; try TraceTradeoff")
+
+    def _objective(self, problem: Problem, iterate: Iterate) -> float:
+        return 0.5 * float(iterate.residual @ iterate.residual)
+
+    def _proved_gap(self, problem: Problem, iterate: Iterate, objective: float) -> None:
+        return None
+
+    def _snapshot(self) -> Any:
+        return super()._snapshot(), self.multipliers_
+
+    def _restore(self, snapshot: Any) -> None:
+        super()._restore(snapshot[0])
+        self.multipliers_ = snapshot[1]
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        tensors, about = super()._state()
+        if not isinstance(self.variances, str):
+            about["parameters"]["variances"] = [float(each) for each in self.variances]
+        return tensors | {"variances": self.variances_, "multipliers": self.multipliers_}, about
+
+    def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+        super()._set_state(tensors, about)
+        self.variances_, self.multipliers_ = tensors["variances"], tensors["multipliers"]
+
+
+def steepest_start(problem: Problem, bounds: NDArray[np.float64], start: LowRank, seed: int) -> LowRank:
+    """A column a bound: those of `start`, then one after the other that along which the loss falls fastest."""
+    left, right = (side[:, : len(bounds)] for side in start)
+    residual = problem.residual(LowRank(left, right))
+    block = start_block(problem.shape[1], min(_WIDTH, *problem.shape), seed)
+    for bound in bounds[left.shape[1] :]:
+        pairs = _leading(problem.descent(residual), block)
+        block, pair = pairs.right, LowRank(pairs.left[:, :1], pairs.right[:, :1])
+        along = problem.predicted(pair)
+        square = float(along @ along)
+        length = min(max(float(residual @ along) / square, 0.0), 0.5 * bound) if square > 0 else 0.0
+        residual = residual - length * along
+        left, right = (np.hstack([old, np.sqrt(length) * new]) for old, new in zip((left, right), pair, strict=True))
+    return LowRank(left, right)
+
+
+def _leading(matrix: SparseMatrix, block: NDArray[np.float64]) -> SingularPairs:
+    """Pairs of which the first is the leading one, by power steps on all of them."""
+    for _ in range(_MOST_STEPS):
+        pairs = subspace_iteration(matrix, block, 2)
+        left, block, value = pairs.left[:, :1], pairs.right, pairs.values[0]
+        if np.linalg.norm(matrix.times(block[:, :1]) - value * left) <= _PRECISION * value:
+            break
+    return pairs

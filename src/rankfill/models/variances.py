@@ -1,0 +1,106 @@
+"""Factorization variances: how large the factors are, column by column, and how a small sample tells it.
+
+G. Zeng, H. Zhu, Q. Liu, P. Luo, E. Chen, T. Zhang, *Matrix Factorization with Scale-Invariant Parameters*, IJCAI 2015,
+section 4. With Y = [P; Q] in the basis of the singular vectors of P Qᵀ (eq. 21 depends on the basis) and N the number
+of users and items that have ratings,
+
+    σ_k² = (1/N) Σ_i Y_ik² = 2 s_k / N,    s_k the singular values of P Qᵀ.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankfill.data import Ratings, sample_submatrix
+from rankfill.data.folds import stratified_folds
+from rankfill.linalg import LowRank, balanced
+from rankfill.models.base import Model
+from rankfill.models.factors import FactorModel
+from rankfill.models.trace_norm import Offset
+from rankfill.models.trace_tradeoff import TraceTradeoff
+from rankfill.models.training import ended_by_interruption
+from rankfill.objectives.measures import rmse
+
+FOLDS = 5
+RATIO = 2**-0.25
+"""Of a penalty to the one before it."""
+PATIENCE = 2
+"""After so many penalties without a smaller error the search ends."""
+SAMPLE = 10_000
+"""About so many ratings are drawn where the share of users and items is not given."""
+ENOUGH = 1000
+"""Smaller samples are drawn anew with more users and items."""
+NEGLIGIBLE = 1e-3
+"""Variances up to this share of the largest are left of columns that were about to vanish."""
+
+
+def factorization_variances(model: Model) -> NDArray[np.float64]:
+    """The variance of every factor of a fitted model, largest first; biases and offset are not factors.
+
+    >>> import rankfill as rf
+    >>> ratings = rf.Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
+    >>> model = rf.TraceTradeoff(penalty=0.5, offset="none").fit(ratings)
+    >>> rf.factorization_variances(model).round(2)
+    array([3.46])
+    """
+    if not isinstance(model, FactorModel):
+        raise TypeError(f"only models with factors have factorization variances, found {type(model).__name__}; try ALS")
+    model._check_fitted()
+    learned = [counts.array > 0 for counts in (model._user_counts, model._item_counts)]
+    sides = (model.user_factors_[learned[0]], model.item_factors_[learned[1]])
+    product = balanced(LowRank(*(side.astype(np.float64) for side in sides)))
+    n = sum(int(each.sum()) for each in learned)
+    variances: NDArray[np.float64] = 2 * np.square(product.left).sum(axis=0) / n
+    return variances
+
+
+def sample_variances(ratings: Ratings, sample: float | None, offset: Offset, seed: int) -> NDArray[np.float64]:
+    """Those of the trace trade-off of a sub-matrix, with the penalty that cross-validation finds best there."""
+    variances = factorization_variances(tuned_tradeoff(drawn(ratings, sample, seed), offset, seed))
+    kept: NDArray[np.float64] = variances[variances > NEGLIGIBLE * variances.max(initial=0.0)]
+    return kept
+
+
+def drawn(ratings: Ratings, sample: float | None, seed: int) -> Ratings:
+    """A sub-matrix; where its share is not given, of about `SAMPLE` ratings, all where there are not many more."""
+    if sample is not None:
+        return sample_submatrix(ratings, sample, seed=seed)
+    share = math.sqrt(SAMPLE / len(ratings))
+    while share < 0.7:
+        try:
+            part = sample_submatrix(ratings, share, seed=seed)
+        except ValueError:  # nobody has ten ratings within it
+            part = None
+        if part is not None and len(part) >= ENOUGH:
+            return part
+        share *= math.sqrt(2)
+    return ratings
+
+
+def tuned_tradeoff(ratings: Ratings, offset: Offset, seed: int) -> TraceTradeoff:
+    """Penalties fall by `RATIO` from the largest that leaves anything, each fit started from that of the one before."""
+    model = TraceTradeoff(offset=offset, gap=1e-3, seed=seed)
+    penalty = best = model.largest_penalty(ratings) or 1.0
+    folds = [] if len(ratings) < 2 * FOLDS else _pairs(ratings, seed)
+    fitted: list[Any] = [None] * len(folds)
+    least, since = math.inf, 0
+    with ended_by_interruption():
+        while since < PATIENCE and folds:
+            predicted = []
+            for fold, (learned, aside) in enumerate(folds):
+                fitted[fold] = clone(model).set_params(penalty=penalty).fit(learned, init=fitted[fold])
+                predicted.append(fitted[fold]._predicted(aside))
+            error = rmse(np.concatenate([aside.values for _, aside in folds]), np.concatenate(predicted))
+            since = 0 if error < least else since + 1
+            if error < least:
+                least, best = error, penalty
+            penalty *= RATIO
+        return TraceTradeoff(penalty=best, offset=offset, gap=1e-4, seed=seed).fit(ratings)
+
+
+def _pairs(ratings: Ratings, seed: int) -> list[tuple[Ratings, Ratings]]:
+    fold = stratified_folds(ratings, FOLDS, seed)
+    return [(ratings.select(fold != each), ratings.select(fold == each)) for each in range(FOLDS)]
