@@ -64,6 +64,11 @@ def test_another_model_with_its_own_parameters(run: Run, ratings: Path, tmp_path
     assert rf.load(tmp_path / "b.rankfill").get_params() == {"clip": True, "effects": "both", "shrinkage": 2.0}
 
 
+def test_a_list_of_numbers_is_written_with_commas(run: Run, ratings: Path, tmp_path: Path) -> None:
+    run("fit", ratings, "-o", tmp_path / "m", "--model", "fava", "--variances", "0.2,1e-1", "--passes", 3)
+    assert rf.load(tmp_path / "m").get_params()["variances"] == [0.2, 0.1]
+
+
 def test_columns_and_duplicates(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "log.tsv"
     log.write_text("when\tproduct\tcustomer\tstars\n1\ttea\tann\t1\n2\ttea\tann\t5\n3\ttea\tbob\t5\n4\tmilk\tbob\t2\n")
@@ -128,6 +133,7 @@ def test_ctrl_c_before_anything_is_learned(
         (["--rank", "many"], "--rank must be a whole number, found 'many'"),
         (["--C", "much"], "--C must be one of NUMBER, auto, found 'much'"),
         (["--C", "-1"], "C must be"),
+        (["--model", "fava", "--variances", "1,x"], "--variances must be one of NUMBER,NUMBER,…, auto, found '1,x'"),
         (["--passes", "0"], "passes must be a whole number of at least 1, found 0"),
         (["--slack", "some"], "--slack must be one of none, linear, quadratic, found 'some'"),
         (["--model", "oracle"], "there is no model 'oracle'; choose one of "),

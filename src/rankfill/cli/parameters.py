@@ -115,7 +115,7 @@ def typed(parameter: str, value: Any) -> str:
 
 def shape_of(annotation: Any) -> str:
     """What may be written, for a reader: NUMBER, or none|linear|quadratic."""
-    words = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "yes|no", NoneType: "none"}
+    words = {int: "INTEGER", float: "NUMBER", str: "TEXT", bool: "yes|no", NoneType: "none", list: "NUMBER,NUMBER,…"}
     return "|".join(words[kind] if isinstance(kind, type) else str(kind) for kind in _kinds(annotation))
 
 
@@ -157,7 +157,9 @@ def shown(value: Any) -> str:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """The types and the words a parameter may take; nothing for one that cannot be written in a word."""
+    """The types and the words a parameter may take, `list` for numbers; nothing for what cannot be written in a word."""
+    if annotation == Sequence[float]:
+        return [list]
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):
@@ -177,10 +179,10 @@ def _parsed(name: str, annotation: Any, value: Any) -> Any:
         return None
     if bool in kinds and value.lower() in (*_YES, *_NO):
         return value.lower() in _YES
-    for kind in (int, float, str):
+    for kind in (int, float, list, str):
         if kind in kinds:
             try:
-                return kind(value)
+                return [float(part) for part in value.split(",")] if kind is list else kind(value)
             except ValueError:
                 continue
     words = {"INTEGER": "a whole number", "NUMBER": "a number"}
