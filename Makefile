@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.hpp')
+BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name tests -prune -o -name '*.[ch]pp' -print)
 CXX_BUILD := build/cpp
 
 .PHONY: quickstart test bench lint cpp-test python-test sanitize stubs format clean

@@ -4,16 +4,9 @@
 #include "check.hpp"
 #include "problem.hpp"
 #include "rankfill/drive_columns.hpp"
+#include "tables.hpp"
 
 using namespace rankfill;
-
-const KernelTable& wide_table();
-
-static std::vector<const KernelTable*> every_table() {
-    auto tables = available_tables();
-    tables.push_back(&wide_table());
-    return tables;
-}
 
 static std::vector<ColumnRule> rules(int rank) {
     ColumnRule plain;
@@ -56,7 +49,7 @@ TEST(steps_on_columns_have_the_same_bits_on_every_instruction_set_and_thread_cou
         for (const ColumnRule& rule : rules(rank))
             for (const std::int64_t batch : {0, 1, 7}) {  // 0 for gradient steps
                 std::vector<float> expected;
-                for (const KernelTable* kernels : every_table())
+                for (const KernelTable* kernels : all_tables())
                     for (const int threads : {1, 3}) {
                         Columns columns(rank, rule);
                         const ColumnPass pass = columns.pass(rule);
@@ -77,7 +70,7 @@ TEST(solved_columns_have_the_same_bits_and_leave_no_gradient) {
     constexpr int rank = 6;
     const ColumnRule rule = rules(rank)[0];
     std::vector<float> expected;
-    for (const KernelTable* kernels : every_table())
+    for (const KernelTable* kernels : all_tables())
         for (const int threads : {1, 4}) {
             Columns columns(rank, rule);
             ColumnPass pass = columns.pass(rule);

@@ -3,16 +3,9 @@
 #include "check.hpp"
 #include "problem.hpp"
 #include "rankfill/gradient_drive.hpp"
+#include "tables.hpp"
 
 using namespace rankfill;
-
-const KernelTable& wide_table();
-
-static std::vector<const KernelTable*> all_tables() {
-    auto tables = available_tables();
-    tables.push_back(&wide_table());
-    return tables;
-}
 
 // A grid of `groups` groups: users and items go round the groups by their number.
 struct Blocks {

@@ -3,16 +3,9 @@
 #include "check.hpp"
 #include "problem.hpp"
 #include "rankfill/drive.hpp"
+#include "tables.hpp"
 
 using namespace rankfill;
-
-const KernelTable& wide_table();
-
-static std::vector<const KernelTable*> all_tables() {
-    auto tables = available_tables();
-    tables.push_back(&wide_table());
-    return tables;
-}
 
 static const Rule kRules[] = {
     {Slack::linear, Root::approximate, true, 0.02, 0.0},

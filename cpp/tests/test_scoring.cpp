@@ -5,19 +5,16 @@
 #include "check.hpp"
 #include "problem.hpp"
 #include "rankfill/drive.hpp"
+#include "tables.hpp"
 
 using namespace rankfill;
 
-const KernelTable& wide_table();
-
 TEST(the_best_items_are_those_of_a_full_sort) {
-    auto tables = available_tables();
-    tables.push_back(&wide_table());
     const Problem problem(37, 53, 9, 2);  // rows of `fixed` stand for the items, their own rows for the users
     const Factors<const float> items = problem.fixed_factors(), users{problem.fixed.data(), 37, problem.stride};
     std::vector<std::uint8_t> allowed(53, 1);
     allowed[5] = allowed[52] = 0;
-    for (const KernelTable* kernels : tables)
+    for (const KernelTable* kernels : all_tables())
         for (const int n : {1, 10, 60})
             for (const int threads : {1, 3}) {
                 std::vector<std::int32_t> best(37 * n);
