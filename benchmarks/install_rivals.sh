@@ -3,7 +3,8 @@
 #
 #     benchmarks/install_rivals.sh [folder, by default .venv-bench]
 #
-# One command a system, so that one that cannot be had stops no other; `python -m benchmarks.rivals` says what is there.
+# They are the extra `bench` of pyproject.toml, one command a system, so that one that cannot be had stops no other, and
+# LIBMF, which needs flags of its own. `python -m benchmarks.rivals` says what is there. Spark needs java besides.
 # Run it again after rankfill has changed: what is installed here is a copy.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,13 +20,10 @@ try() {
 # The version may be the same while the sources are not; and the build shall not meet that of another environment.
 "$venv/bin/python" -m pip uninstall --quiet --yes rankfill 2>/dev/null
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -C build-dir="$root/build/bench" "$root" || exit 1
-try threadpoolctl
-try cmfrec
-try scikit-surprise
-try implicit
-try pyspark pandas pyarrow
-try river
-try myfm
+extra='import sys, tomllib; print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")'
+for requirement in $("$venv/bin/python" -c "$extra" "$root/pyproject.toml"); do
+    try "$requirement"
+done
 
 # Without these flags LIBMF neither vectorises nor uses OpenMP; a wheel in the cache may have been built without them.
 if grep -qw avx /proc/cpuinfo 2>/dev/null; then vectors=-DUSEAVX; else vectors=-DUSESSE; fi
