@@ -3,23 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.table import Table
 
 from rankfill.cli.parameters import with_model_parameters
-from rankfill.cli.shared import (
-    Columns,
-    Json,
-    Threads,
-    check_picture,
-    console,
-    described,
-    plain_table,
-    use_threads,
-    without_nan,
-)
+from rankfill.cli.shared import Columns, Json, Threads, check_files, console, plain_table, use_threads, without_nan
 from rankfill.cli.validation import (
     Folds,
     MeasureName,
@@ -29,16 +19,23 @@ from rankfill.cli.validation import (
     Seed,
     Stream,
     asked_model,
+    bias_errors,
+    in_words,
+    introduce,
     open_ratings,
     warnings_as_notes,
 )
 from rankfill.data import Ratings
-from rankfill.evaluation import StreamReport, cross_validate_stream
+from rankfill.evaluation import StreamReport
 from rankfill.evaluation import cross_validate as by_folds
+from rankfill.evaluation import cross_validate_stream as in_stream
 from rankfill.evaluation.fold_errors import FoldErrors
-from rankfill.models import Bias
 
 MOST_ROWS = 12
+
+Plot: TypeAlias = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="With --stream, draw the running error: .png, .pdf, .svg.")
+]
 
 
 @with_model_parameters
@@ -48,10 +45,7 @@ def cross_validate(
     folds: Folds = 5,
     stream: Stream = False,
     measure: MeasureName = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="With --stream, draw the running error: .png, .pdf, .svg."),
-    ] = None,
+    plot: Plot = None,
     columns: Columns = None,
     duplicates: Repeats = "error",
     as_json: Json = False,
@@ -72,35 +66,24 @@ def cross_validate(
     """
     use_threads(threads)
     learner, reads = asked_model(model, parameters, seed, stream)
-    if plot is not None:
-        check_picture(plot)
-        if not stream:
-            raise ValueError("--plot draws the running error of a --stream; add --stream or leave it out")
+    if plot is not None and not stream:
+        raise ValueError("--plot draws the running error of a --stream; add --stream or leave it out")
+    check_files(plot=plot)
     data = open_ratings(ratings, columns, duplicates, stream)
-    screen, status = console(), console(stderr=True).status("learning")
-    if isinstance(data, Ratings) and not as_json:
-        screen.print(described(ratings.name, data), end="\n\n")
-    baseline: FoldErrors | None = None
+    if not as_json:
+        introduce(ratings, data)
+    options: dict[str, Any] = {"folds": folds, "measure": measure, "seed": seed}
     history: Sequence[StreamReport] = ()
-    with warnings_as_notes(), status:
+    with warnings_as_notes(), console(stderr=True).status("learning") as status:
         result: FoldErrors
         if isinstance(data, Ratings):
-            result = by_folds(
-                learner,
-                data,
-                folds,
-                measure=measure,
-                seed=seed,
-                callbacks=[lambda errors: status.update(f"folds: {errors}")],
-            )
-            if model != "bias":
-                baseline = by_folds(Bias(), data, folds, measure=result.measure, seed=seed)
+            watch = [lambda errors: status.update(f"folds: {errors}")]
+            result = by_folds(learner, data, **options, callbacks=watch)
         else:
             watch = [lambda report: status.update(f"{report.ratings:,} ratings: {report}")]
-            streamed = cross_validate_stream(
-                learner, data, folds, passes=reads or 1, measure=measure, seed=seed, callbacks=watch
-            )
-            result, history = streamed, streamed.history
+            result = in_stream(learner, data, **options, passes=reads or 1, callbacks=watch)
+            history = result.history
+        baseline = bias_errors(model, data, folds, result.measure, seed)
     if plot is not None:
         from rankfill.tuning.pictures import stream_plot
 
@@ -108,9 +91,10 @@ def cross_validate(
     if as_json:
         print(json.dumps(without_nan(_as_json(result, baseline, history)), indent=2))
         return
+    screen = console()
     screen.print(_stream_table(history) if history else _fold_table(result, baseline))
     screen.print()
-    screen.print(_conclusion(result, baseline))
+    screen.print(in_words(result, baseline))
 
 
 def _fold_table(result: FoldErrors, baseline: FoldErrors | None) -> Table:
@@ -131,15 +115,6 @@ def _stream_table(history: Sequence[StreamReport]) -> Table:
         numbers = (f"{each:.4f}" for each in (report.error, report.std_error, report.latest))
         table.add_row(f"{report.ratings:,}", str(report.passes), *numbers, f"{report.seconds:.1f}")
     return table
-
-
-def _conclusion(result: FoldErrors, baseline: FoldErrors | None) -> str:
-    line = f"{result.measure} {result.error:.4f} ± {result.std_error:.4f} over {len(result.errors)} folds"
-    if baseline is None:
-        return f"{line}."
-    side = "below" if result.error < baseline.error else "above"
-    share = f"{abs(1 - result.error / baseline.error):.1%} {side}"
-    return f"{line}, {share} the bias model ({baseline.error:.4f})."
 
 
 def _as_json(result: FoldErrors, baseline: FoldErrors | None, history: Sequence[StreamReport]) -> dict[str, Any]:

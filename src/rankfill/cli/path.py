@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rankfill.cli.parameters import make_model, with_model_parameters
-from rankfill.cli.shared import Columns, Threads, check_output, check_picture, console, parse_columns, use_threads
+from rankfill.cli.shared import Columns, Threads, check_files, console, parse_columns, use_threads
 from rankfill.data import read_ratings, split
 from rankfill.evaluation import path as find_path
 from rankfill.models import MODELS
@@ -59,9 +59,7 @@ def path(
     learner = make_model(model, parameters | {"seed": str(seed)})
     if not 0 < validation < 1:
         raise ValueError(f"--validation must be a share between 0 and 1, found {validation:g}")
-    for check, file in ((check_output, output), (check_picture, plot)):
-        if file is not None:
-            check(file)
+    check_files(output, plot)
     chosen = None if penalties is None else _numbers(penalties)
     everything = read_ratings(ratings, columns=parse_columns(columns))
     train, held_out = split(everything, test=validation, by="user", seed=seed)

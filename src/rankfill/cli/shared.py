@@ -93,6 +93,14 @@ def check_picture(path: Path) -> Path:
     return check_output(path)
 
 
+def check_files(output: Path | None = None, plot: Path | None = None) -> None:
+    """Both, where they are asked for."""
+    if output is not None:
+        check_output(output)
+    if plot is not None:
+        check_picture(plot)
+
+
 def read_model(path: Path) -> "Model":
     from rankfill.persistence import load
 

@@ -2,23 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.filesize import decimal
 
 from rankfill.cli.parameters import parse_choices, typed, with_model_parameters
-from rankfill.cli.shared import (
-    Columns,
-    Json,
-    Threads,
-    check_output,
-    check_picture,
-    console,
-    described,
-    use_threads,
-    without_nan,
-)
+from rankfill.cli.shared import Columns, Json, Threads, check_files, console, use_threads, without_nan
 from rankfill.cli.validation import (
     Folds,
     MeasureName,
@@ -28,50 +18,61 @@ from rankfill.cli.validation import (
     Seed,
     Stream,
     asked_model,
+    bias_errors,
+    in_words,
+    introduce,
     open_ratings,
     warnings_as_notes,
 )
-from rankfill.data import Ratings
-from rankfill.evaluation import cross_validate
-from rankfill.models import Bias
+from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.tuning import Tuning
 from rankfill.tuning import tune as search
 from rankfill.tuning.table import trial_table
+
+Grid: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--grid", "-g", metavar="NAME=A,B,…", help="Values to try for a parameter; repeat for several."),
+]
+Range: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--range", "-r", metavar="NAME=A..B", help="Draw --trials values between two, log-uniformly."),
+]
+Trials: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", help="How many settings to draw where a --range is given.")
+]
+Budget: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="End the search then, with the best so far.")
+]
+OnSample: TypeAlias = Annotated[
+    float, typer.Option(metavar="SHARE", help="Search on a sub-matrix of that share of users and items, such as 0.3.")
+]
+Halving: TypeAlias = Annotated[
+    bool, typer.Option(help="Give all settings few passes first, and only the best third more.")
+]
+Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Learn the best from everything, write it here."),
+]
+Plot: TypeAlias = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw error against parameter: .png, .pdf or .svg.")
+]
 
 
 @with_model_parameters
 def tune(
     ratings: RatingsFile,
     model: ModelName = "sgd",
-    grid: Annotated[
-        list[str] | None,
-        typer.Option("--grid", "-g", metavar="NAME=A,B,…", help="Values to try for a parameter; repeat for several."),
-    ] = None,
-    span: Annotated[
-        list[str] | None,
-        typer.Option("--range", "-r", metavar="NAME=A..B", help="Draw --trials values between two, log-uniformly."),
-    ] = None,
-    trials: Annotated[int, typer.Option(metavar="N", help="How many settings to draw where a --range is given.")] = 20,
+    grid: Grid = None,
+    span: Range = None,
+    trials: Trials = 20,
     folds: Folds = 5,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End the search then, with the best so far.")
-    ] = None,
+    budget: Budget = None,
     stream: Stream = False,
-    on_sample: Annotated[
-        float,
-        typer.Option(metavar="SHARE", help="Search on a sub-matrix of that share of users and items, such as 0.3."),
-    ] = 1.0,
-    halving: Annotated[
-        bool, typer.Option(help="Give all settings few passes first, and only the best third more.")
-    ] = True,
+    on_sample: OnSample = 1.0,
+    halving: Halving = True,
     measure: MeasureName = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Learn the best from everything, write it here."),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw error against parameter: .png, .pdf or .svg.")
-    ] = None,
+    output: Output = None,
+    plot: Plot = None,
     columns: Columns = None,
     duplicates: Repeats = "error",
     as_json: Json = False,
@@ -92,22 +93,17 @@ def tune(
     rankfill tune huge.csv --stream --grid rate=0.05,0.1,0.2
     """
     use_threads(threads)
-    choices = parse_choices(model, grid or [], span or [])
+    space = parse_choices(model, grid or [], span or [])
     learner, reads = asked_model(model, parameters, seed, stream)
-    if output is not None:
-        check_output(output)
-    if plot is not None:
-        check_picture(plot)
-    data, screen = open_ratings(ratings, columns, duplicates, stream), console()
-    if isinstance(data, Ratings) and not as_json:
-        screen.print(described(ratings.name, data), end="\n\n")
+    check_files(output, plot)
+    data = open_ratings(ratings, columns, duplicates, stream)
+    if not as_json:
+        introduce(ratings, data)
     with warnings_as_notes():
         found = search(
             learner,
             data,
-            None if span else choices,
-            distributions=choices if span else None,
-            trials=trials,
+            **({"distributions": space, "trials": trials} if span else {"grid": space}),
             folds=folds,
             budget=budget,
             passes=reads,
@@ -119,9 +115,8 @@ def tune(
             seed=seed,
             progress=True,
         )
-    baseline = None
-    if isinstance(data, Ratings) and model != "bias" and on_sample == 1:
-        baseline = _baseline(found, data, folds, seed)
+    # The errors of a sample are not those of the same folds.
+    baseline = None if on_sample < 1 else bias_errors(model, data, folds, found.measure, seed)
     if output is not None and found.best_model is not None:
         found.best_model.save(output)
     if plot is not None:
@@ -129,6 +124,14 @@ def tune(
     if as_json:
         print(json.dumps(without_nan(_as_json(found, baseline)), indent=2))
         return
+    chosen = {name: value for name, value in parameters.items() if value is not None} | found.best_params
+    options = " ".join(typed(name, value) for name, value in chosen.items())
+    _print(found, baseline, output, f"rankfill fit {ratings} -o m.rankfill --model {model} {options}")
+
+
+def _print(found: Tuning, baseline: FoldErrors | None, output: Path | None, command: str) -> None:
+    """The table, what it says, and what to do next."""
+    screen = console()
     screen.print(trial_table(found.trials, found.best))
     screen.print()
     for line in _conclusions(found, baseline):
@@ -136,24 +139,13 @@ def tune(
     if output is not None:
         screen.print(f"Wrote {output} ({decimal(output.stat().st_size)}), learned from all ratings.")
     else:
-        chosen = {name: value for name, value in parameters.items() if value is not None} | found.best_params
-        options = " ".join(typed(name, value) for name, value in chosen.items())
-        screen.print(f"To learn it: rankfill fit {ratings} -o m.rankfill --model {model} {options}", soft_wrap=True)
+        screen.print(f"To learn it: {command}", soft_wrap=True)
 
 
-def _baseline(found: Tuning, ratings: Ratings, folds: int, seed: int) -> float:
-    """What the bias model misses in the same folds."""
-    return cross_validate(Bias(), ratings, folds, measure=found.measure, seed=seed).error
-
-
-def _conclusions(found: Tuning, baseline: float | None) -> list[str]:
+def _conclusions(found: Tuning, baseline: FoldErrors | None) -> list[str]:
     best = found.best
     settings = ", ".join(f"{name} {value}" for name, value in best.params.items())
-    line = f"Best: {settings}: {found.measure} {best.error:.4f} ± {best.std_error:.4f}"
-    if baseline is not None:
-        side = "below" if best.error < baseline else "above"
-        line += f", {abs(1 - best.error / baseline):.1%} {side} the bias model ({baseline:.4f})"
-    lines = [f"{line}."]
+    lines = [f"Best: {settings}: {in_words(best, baseline)}"]
     for name, edge in found.at_edge.items():
         beyond = "smaller" if edge == "smallest" else "larger"
         lines.append(f"The best {name} is the {edge} one tried: try {beyond} ones too.")
@@ -162,13 +154,13 @@ def _conclusions(found: Tuning, baseline: float | None) -> list[str]:
     return lines
 
 
-def _as_json(found: Tuning, baseline: float | None) -> dict[str, Any]:
+def _as_json(found: Tuning, baseline: FoldErrors | None) -> dict[str, Any]:
     return {
         "measure": found.measure,
         "best": found.best.params,
         "error": found.best.error,
         "std_error": found.best.std_error,
-        "bias": baseline,
+        "bias": None if baseline is None else baseline.error,
         "seconds": found.seconds,
         "trials": [
             {

@@ -9,11 +9,13 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from rankfill.cli.parameters import make_model, parameters_of
-from rankfill.cli.shared import note, parse_columns
+from rankfill.cli.shared import console, described, note, parse_columns
 from rankfill.data import Ratings, read_batches, read_ratings
 from rankfill.data.batches import FileBatches
 from rankfill.data.ratings import Duplicates
-from rankfill.models import MODELS, Model
+from rankfill.evaluation import CrossValidation, cross_validate
+from rankfill.evaluation.fold_errors import FoldErrors
+from rankfill.models import MODELS, Bias, Model
 from rankfill.objectives.measures import Measure
 
 RatingsFile: TypeAlias = Annotated[
@@ -57,6 +59,30 @@ def open_ratings(path: Path, columns: str | None, duplicates: Duplicates, stream
     if stream:
         return read_batches(path, names, duplicates=duplicates)
     return read_ratings(path, columns=names, duplicates=duplicates, timestamps=duplicates in ("first", "last"))
+
+
+def introduce(path: Path, data: Ratings | FileBatches) -> None:
+    """One line on what was read; of a stream nothing is known yet."""
+    if isinstance(data, Ratings):
+        console().print(described(path.name, data), end="\n\n")
+
+
+def bias_errors(
+    model: str, data: Ratings | FileBatches, folds: int, measure: Measure, seed: int
+) -> CrossValidation | None:
+    """What the bias model misses in the same folds; None for itself and for a stream."""
+    if model == "bias" or not isinstance(data, Ratings):
+        return None
+    return cross_validate(Bias(), data, folds, measure=measure, seed=seed)
+
+
+def in_words(result: FoldErrors, baseline: FoldErrors | None) -> str:
+    """The error, and how far it is from that of the bias model."""
+    line = f"{result.measure} {result.error:.4f} ± {result.std_error:.4f} over {len(result.errors)} folds"
+    if baseline is None:
+        return f"{line}."
+    side = "below" if result.error < baseline.error else "above"
+    return f"{line}, {abs(1 - result.error / baseline.error):.1%} {side} the bias model ({baseline.error:.4f})."
 
 
 @contextmanager
