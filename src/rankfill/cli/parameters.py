@@ -157,7 +157,7 @@ def shown(value: Any) -> str:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """The types and the words a parameter may take, `list` for numbers; nothing for what cannot be written in a word."""
+    """The types and the words a parameter may take, `list` for numbers; nothing for what is not written in a word."""
     if annotation == Sequence[float]:
         return [list]
     if get_origin(annotation) is Literal:

@@ -15,6 +15,7 @@ from rankfill.models.primal_dual import PrimalDual
 from rankfill.models.sgd import SGD
 from rankfill.models.sgmf import SGMF
 from rankfill.models.soft_impute import SoftImpute
+from rankfill.models.trace_bounded import TraceBounded
 from rankfill.models.trace_tradeoff import TraceTradeoff
 from rankfill.models.training import EpochReport, TimeBudget
 from rankfill.models.variance_reduced import VarianceReduced
@@ -29,6 +30,7 @@ MODELS: dict[str, type[Model]] = {
     "passive-aggressive": PassiveAggressive,
     "sgd": SGD,
     "sgmf": SGMF,
+    "trace-bounded": TraceBounded,
     "trace-tradeoff": TraceTradeoff,
     "variance-reduced": VarianceReduced,
     "soft-impute": SoftImpute,
@@ -59,6 +61,7 @@ __all__ = [
     "Recommendations",
     "SoftImpute",
     "TimeBudget",
+    "TraceBounded",
     "TraceTradeoff",
     "VarianceReduced",
     "factorization_variances",

@@ -6,31 +6,23 @@ A pass finds the leading singular pair u, v of the residuals and moves towards i
 
     Z ← (1 − α) Z + α τ u vᵀ,    α = Σ e d / Σ d² within [0, 1],  d = c ∘ (τ u vᵀ − Z) on Ω.
 
-In the paper X ⪰ 0 holds Z beside its diagonal and its trace t is fixed: t = 2 τ. With τ the trace norm of a solution of
-½ Σ e² + λ ‖Z‖_*, both have the same solution, and λ is then the largest singular value of its residuals, which is
-kept in `penalty_`. The offset o and the weighting D are those of `trace_norm.py`. The gap is that of Frank and Wolfe:
-no Z within the bound has a loss below f(Z) + Σ e w − τ σ₁(c ∘ e).
-
-trace=None takes the trace norm of one step of soft-impute from zero at the level of noise of `trace_norm.py`.
+In the paper X ⪰ 0 holds Z beside its diagonal and its trace t is fixed: t = 2 τ. Bound and gap are those of
+`trace_bound.py`; `penalty_` is the largest singular value of the residuals, which tends to its λ.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfill.data import Ratings
 from rankfill.linalg import LowRank, leading_pairs
-from rankfill.models.settings import check_positive
-from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel, Weighting
+from rankfill.models.trace_bound import TraceBoundModel
+from rankfill.models.trace_norm import Iterate, Offset, Problem, Weighting
 
-_PAIRS_OF_A_STEP = 20
 _PRECISION = 1e-3
 """Of the leading pair: any direction that goes down serves."""
 
 
-class JaggiSulovsky(TraceNormModel):
+class JaggiSulovsky(TraceBoundModel):
     """Convex completion within a bound: a singular pair a pass, in a convex combination with what was there.
 
     Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
@@ -43,8 +35,6 @@ class JaggiSulovsky(TraceNormModel):
     >>> model.predict(0, [2]).round()  # nobody likes the last one
     array([1.], dtype=float32)
     """
-
-    trace_: float
 
     def __init__(
         self,
@@ -67,16 +57,8 @@ class JaggiSulovsky(TraceNormModel):
         self.seed = seed
         self.clip = clip
 
-    def _check(self, ratings: Ratings) -> None:
-        super()._check(ratings)
-        if self.trace is not None:
-            check_positive("trace", self.trace)
-
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        self.trace_ = self._trace_of_a_step(problem) if self.trace is None else float(self.trace)
-        if start.trace_norm > self.trace_:
-            start = LowRank(*(side * np.sqrt(self.trace_ / start.trace_norm) for side in start))
-        solution, residual = problem.iterate(start)
+        solution, residual = self._within_bound(problem, start)
         while True:
             pair = leading_pairs(problem.descent(residual), 1, self.seed, tol=_PRECISION)
             self.penalty_ = float(pair.values[0]) or self.penalty_
@@ -88,25 +70,6 @@ class JaggiSulovsky(TraceNormModel):
                 solution = _combined(solution, corner, share)
                 residual = residual - share * towards
             yield Iterate(solution, residual)
-
-    def _trace_of_a_step(self, problem: Problem) -> float:
-        pairs = leading_pairs(problem.descent(problem.values), min(_PAIRS_OF_A_STEP, *problem.shape), tol=_PRECISION)
-        return float(np.maximum(pairs.values - self.penalty_, 0.0).sum()) / problem.curvature
-
-    def _objective(self, problem: Problem, iterate: Iterate) -> float:
-        return 0.5 * float(iterate.residual @ iterate.residual)
-
-    def _lower_bound(self, problem: Problem, iterate: Iterate, largest: float) -> float:
-        along = float(iterate.residual @ (problem.values - iterate.residual))
-        return max(self._objective(problem, iterate) + along - self.trace_ * largest, 0.0)
-
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        tensors, about = super()._state()
-        return tensors, about | {"trace": self.trace_}
-
-    def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        super()._set_state(tensors, about)
-        self.trace_ = about["trace"]
 
 
 def _combined(solution: LowRank, corner: LowRank, share: float) -> LowRank:
