@@ -3,7 +3,7 @@
 
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 16;
+constexpr std::int64_t kRowsAtOnce = 16, kPanelBytes = 512;
 
 template <class Task>
 void for_rows(std::int64_t n_rows, int threads, const Task& task) {
@@ -53,8 +53,15 @@ NewMatrix<T> times(Vector<const std::int64_t> indptr, Vector<const std::int32_t>
     const auto& kernels = kernels_of<T>(table(isa));
     {
         nb::gil_scoped_release release;
-        for_rows(pattern.n_rows(), threads,
-                 [&](auto first, auto last) { kernels.times(pattern, values.data(), x, first, last, target); });
+        // A few columns of the block at a time, so that what all rows read of it stays in the cache.
+        constexpr std::int64_t columns_at_once = kPanelBytes / sizeof(T);
+        const std::int64_t n_panels = (x.width + columns_at_once - 1) / columns_at_once,
+                           n_parts = (pattern.n_rows() + kRowsAtOnce - 1) / kRowsAtOnce;
+        parallel_for(n_panels * n_parts, threads, [&](std::int64_t i) {
+            const std::int64_t from = i / n_parts * columns_at_once, first = i % n_parts * kRowsAtOnce;
+            kernels.times(pattern, values.data(), x, first, std::min(pattern.n_rows(), first + kRowsAtOnce), from,
+                          std::min(x.width, from + columns_at_once), target);
+        });
     }
     return result;
 }

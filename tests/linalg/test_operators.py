@@ -10,7 +10,10 @@ from rankfill.linalg import (
     SparseMatrix,
     SparsePlusLowRank,
     balanced,
+    is_spectral_bound,
+    krylov_pairs,
     leading_pairs,
+    orthonormal,
     singular,
     spectral_bound,
     start_block,
@@ -45,7 +48,7 @@ def test_products_are_those_of_the_dense_matrix():
     full = dense + product.left @ product.right.T
     np.testing.assert_allclose(both.times(right), full @ right, atol=1e-11)
     np.testing.assert_allclose(both.transposed_times(left), full.T @ left, atol=1e-11)
-    np.testing.assert_allclose(sparse.gram(), dense.T @ dense, atol=1e-11)
+    np.testing.assert_allclose(sparse.gram(), np.tril(dense.T @ dense), atol=1e-11)
     entries = sparse.pattern.entries(*product)
     np.testing.assert_allclose(entries, (product.left @ product.right.T)[dense != 0], atol=1e-12)
 
@@ -53,7 +56,7 @@ def test_products_are_those_of_the_dense_matrix():
 def test_transposing_the_matrix_swaps_users_and_items():
     """On a wide matrix the Gram matrix is that of the users."""
     sparse, dense = matrix(40, 110)
-    np.testing.assert_allclose(sparse.gram(), dense @ dense.T, atol=1e-11)
+    np.testing.assert_allclose(sparse.gram(), np.tril(dense @ dense.T), atol=1e-11)
     assert spectral_bound(sparse) >= np.linalg.norm(dense, 2)
 
 
@@ -118,6 +121,46 @@ def test_spectral_bound_without_a_gram_matrix_is_above_too(monkeypatch):
             sparse, dense = matrix(*shape, seed=seed)
             largest = np.linalg.norm(dense, 2)
             assert largest <= spectral_bound(sparse, seed=seed) < 1.2 * largest or shape == (12, 40)
+
+
+@pytest.mark.parametrize("limit", [10, 8000])
+def test_what_is_proved_to_be_a_bound_is_one(monkeypatch, limit):
+    monkeypatch.setattr(singular, "GRAM_LIMIT", limit)
+    sparse, dense = matrix(200, 130)
+    largest = np.linalg.norm(dense, 2)
+    for share in (0.0, 0.5, 1 - 1e-9):
+        assert not is_spectral_bound(sparse, share * largest)
+    assert is_spectral_bound(sparse, (1.2 if limit == 10 else 1 + 1e-6) * largest)
+    nothing = SparseMatrix(sparse.pattern, np.zeros(len(sparse.values)))
+    assert is_spectral_bound(nothing, 0.0)
+    assert not is_spectral_bound(nothing, -1.0)
+
+
+def test_krylov_pairs_are_nearer_than_power_steps_with_the_same_products():
+    sparse, dense = matrix(300, 200)
+    largest = np.linalg.norm(dense, 2)
+    power, krylov = subspace_iteration(sparse, start_block(200, 4), 6), krylov_pairs(sparse, start_block(200, 4), 6)
+    assert largest - krylov.values[0] < 0.1 * (largest - power.values[0])
+    assert krylov.values[0] <= largest * (1 + 1e-12)
+    np.testing.assert_allclose(krylov.right.T @ krylov.right, np.eye(24), atol=1e-10)
+    np.testing.assert_allclose(dense @ krylov.right, krylov.left * krylov.values, atol=1e-10)
+
+
+def test_krylov_pairs_end_where_the_space_does():
+    sparse, dense = matrix(30, 20)
+    pairs = krylov_pairs(sparse, start_block(20, 8), 10)
+    exact = np.linalg.svd(dense, compute_uv=False)
+    np.testing.assert_allclose(pairs.values[:15], exact[:15], rtol=1e-8)
+    assert len(pairs.values) <= 20
+    assert len(krylov_pairs(sparse, np.zeros((20, 3)), 2).values) == 0
+
+
+def test_columns_that_depend_on_others_are_no_obstacle_to_a_basis():
+    block = np.hstack([start_block(50, 4), start_block(50, 4) * 1e-3, np.zeros((50, 1)), start_block(50, 1, seed=9)])
+    for columns in (slice(0, 4), slice(0, 8), slice(0, 10)):
+        basis, triangle = orthonormal(block[:, columns])
+        np.testing.assert_allclose(basis @ triangle, block[:, columns], atol=1e-12)
+        np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
 
 
 def test_spectral_bound_of_nothing_is_zero_and_sizes_do_not_matter():

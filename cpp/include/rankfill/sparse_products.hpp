@@ -26,17 +26,18 @@ RANKFILL_INLINE void times_tile(const Pattern& pattern, const T* values, Block<c
     for (int p = 0; p < Parts; ++p) store(result + column + p * kWidth<T>, sums[p]);
 }
 
+// Columns `from` up to `to` of the rows `first` up to `last` of the product.
 template <class T>
 void times_rows(const Pattern& pattern, const T* values, Block<const T> block, std::int64_t first, std::int64_t last,
-                Block<T> result) {
+                std::int64_t from, std::int64_t to, Block<T> result) {
     constexpr int wide = 8;
     for (std::int64_t row = first; row < last; ++row) {
         T* target = result.row(row);
-        std::int64_t c = 0;
-        for (; c + wide * kWidth<T> <= block.width; c += wide * kWidth<T>)
+        std::int64_t c = from;
+        for (; c + wide * kWidth<T> <= to; c += wide * kWidth<T>)
             times_tile<wide>(pattern, values, block, row, c, target);
-        for (; c + kWidth<T> <= block.width; c += kWidth<T>) times_tile<1>(pattern, values, block, row, c, target);
-        for (; c < block.width; ++c) {
+        for (; c + kWidth<T> <= to; c += kWidth<T>) times_tile<1>(pattern, values, block, row, c, target);
+        for (; c < to; ++c) {
             T sum = 0;
             for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
                 sum = sum + values[t] * block.row(pattern.indices[t])[c];
@@ -45,7 +46,8 @@ void times_rows(const Pattern& pattern, const T* values, Block<const T> block, s
     }
 }
 
-// Row r of A Aᵀ: every entry of row r of A, in order, times the column of A it is in. `columns` is Aᵀ by its rows.
+// Row r of A Aᵀ up to the diagonal: every entry of row r of A, in order, times the column of A it is in. `columns` is
+// Aᵀ by its rows, whose entries are in order.
 inline void gram_rows(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
                       std::int64_t first, std::int64_t last, Block<double> result) {
     for (std::int64_t row = first; row < last; ++row) {
@@ -54,7 +56,8 @@ inline void gram_rows(const Pattern& rows, const double* values, const Pattern& 
         for (std::int64_t t = rows.indptr[row]; t < rows.indptr[row + 1]; ++t) {
             const double value = values[t];
             const std::int32_t column = rows.indices[t];
-            for (std::int64_t s = columns.indptr[column]; s < columns.indptr[column + 1]; ++s)
+            const std::int64_t end = columns.indptr[column + 1];
+            for (std::int64_t s = columns.indptr[column]; s < end && columns.indices[s] <= row; ++s)
                 target[columns.indices[s]] += value * column_values[s];
         }
     }

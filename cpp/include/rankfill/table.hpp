@@ -154,7 +154,7 @@ struct SparseKernels {
     void (*entries)(const Pattern&, Block<const T> left, Block<const T> right, std::int64_t first, std::int64_t last,
                     T* result);
     void (*times)(const Pattern&, const T* values, Block<const T>, std::int64_t first, std::int64_t last,
-                  Block<T> result);
+                  std::int64_t from, std::int64_t to, Block<T> result);
 };
 
 // A table with unknown entries at `indices`, less its mean, and the precision matrix of its columns.

@@ -40,4 +40,4 @@ def sparse_gram(
         for value, column in zip(values[begin:end], rows.indices[begin:end], strict=True):
             own = slice(columns.indptr[column], columns.indptr[column + 1])
             sums[columns.indices[own]] += value * column_values[own]
-    return result
+    return np.tril(result)

@@ -34,7 +34,7 @@ def sparse_times(rows: Rows, values: NDArray[Real], block: NDArray[Real]) -> NDA
 def sparse_gram(
     rows: Rows, values: NDArray[np.float64], columns: Rows, column_values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """A Aᵀ, dense; `columns` and `column_values` are the same matrix A by column."""
+    """The lower triangle of A Aᵀ, dense, zeros above; `columns` and `column_values` are the same matrix A by column."""
     return _native.sparse_gram(
         *(rows.indptr, rows.indices, values),
         *(columns.indptr, columns.indices, column_values),
@@ -46,6 +46,8 @@ def sparse_gram(
 def _padded(block: NDArray[Real]) -> NDArray[Real]:
     """The same rows with zeros up to a multiple of 16 columns."""
     n, width = block.shape
+    if width % LANES == 0 < width:
+        return block
     wide: NDArray[Real] = aligned_zeros((n, max(1, -(-width // LANES)) * LANES), block.dtype)
     wide[:, :width] = block
     return wide

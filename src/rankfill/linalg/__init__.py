@@ -1,9 +1,11 @@
 """Large matrices that are never written out: sparse, low-rank, and the sum of both."""
 
-from rankfill.linalg.low_rank import LowRank, balanced
+from rankfill.linalg.low_rank import LowRank, balanced, orthonormal
 from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank
 from rankfill.linalg.singular import (
     SingularPairs,
+    is_spectral_bound,
+    krylov_pairs,
     leading_pairs,
     spectral_bound,
     start_block,
@@ -18,7 +20,10 @@ __all__ = [
     "SparseMatrix",
     "SparsePlusLowRank",
     "balanced",
+    "is_spectral_bound",
+    "krylov_pairs",
     "leading_pairs",
+    "orthonormal",
     "spectral_bound",
     "start_block",
     "subspace_iteration",

@@ -81,7 +81,7 @@ class SparseMatrix:
         return sparse_times(self.pattern.by_item, self.values_by_item, np.ascontiguousarray(block))
 
     def gram(self) -> NDArray[np.float64]:
-        """A Aᵀ or Aᵀ A, whichever is smaller, dense."""
+        """A Aᵀ or Aᵀ A, whichever is smaller, dense: its lower triangle, zeros above."""
         sides = (self.pattern.by_user, self.values), (self.pattern.by_item, self.values_by_item)
         smaller, larger = sides if self.shape[0] <= self.shape[1] else sides[::-1]
         return sparse_gram(*smaller, *larger)

@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
+from rankfill.linalg.low_rank import orthonormal
 from rankfill.linalg.operators import Block, Operator, SparseMatrix
 
 GRAM_LIMIT = 8000
@@ -64,13 +65,43 @@ def leading_pairs(matrix: Operator, k: int, seed: int = 0, tol: float = 0.0) -> 
 
 def subspace_iteration(matrix: Operator, right: Block, steps: int = 1) -> SingularPairs:
     """As many approximate pairs as `right` has columns: power steps from there, then the best within that space."""
-    left = np.linalg.qr(matrix.times(right))[0]
+    left, _ = orthonormal(matrix.times(right))
     for _ in range(steps - 1):
-        right = np.linalg.qr(matrix.transposed_times(left))[0]
-        left = np.linalg.qr(matrix.times(right))[0]
-    right, small = np.linalg.qr(matrix.transposed_times(left))
+        right, _ = orthonormal(matrix.transposed_times(left))
+        left, _ = orthonormal(matrix.times(right))
+    right, small = orthonormal(matrix.transposed_times(left))
     u, values, vt = scipy.linalg.svd(small.T, check_finite=False)
     return SingularPairs(left @ u, values, right @ vt.T)
+
+
+def krylov_pairs(matrix: Operator, right: Block, depth: int) -> SingularPairs:
+    """The best pairs in the space of A right, A Aᵀ A right, …: with the same products nearer than power steps."""
+    basis, new = np.zeros((len(right), 0)), right
+    images = []
+    for _ in range(depth):
+        new = _beside(basis, new)
+        if new.shape[1] == 0:
+            break
+        basis = np.hstack([basis, new])
+        images.append(matrix.times(new))
+        new = matrix.transposed_times(images[-1])
+    image = np.hstack([np.zeros((matrix.shape[0], 0)), *images])
+    squares, rotation = scipy.linalg.eigh(image.T @ image, check_finite=False)
+    kept = squares > np.finfo(float).eps * squares.max(initial=0.0)
+    values, rotation = np.sqrt(squares[kept][::-1]), rotation[:, kept][:, ::-1]
+    return SingularPairs(image @ (rotation / values), values, basis @ rotation)
+
+
+def _beside(basis: Block, block: Block) -> Block:
+    """An orthonormal basis of what `block` has beside the given one."""
+    least = 1e-7 * np.linalg.norm(block, axis=0).max(initial=0.0)
+    for _ in range(2):  # twice is enough to be orthogonal
+        block = block - basis @ (basis.T @ block)
+        squares, rotation = scipy.linalg.eigh(block.T @ block, check_finite=False)
+        kept = squares > least**2
+        block = block @ (rotation[:, kept] / np.sqrt(squares[kept]))
+        least = 0.5
+    return block
 
 
 def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> float:
@@ -82,14 +113,31 @@ def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> 
     if min(unit.shape) > GRAM_LIMIT:
         return scale * _probable_bound(unit, seed)
     gram = unit.gram()
+    rounding = _rounding(gram)
     if len(gram) <= _DENSE_GRAM_LIMIT:
         largest = _largest_eigenvalue(gram)
     else:
         largest = (float(leading_pairs(unit, 1, seed, tol=slack).values[0]) * (1 + slack)) ** 2
         if not _is_bound(gram, largest):  # the singular values are so close together that Lanczos stopped early
-            largest = _largest_eigenvalue(gram)
-    rounding = 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
+            largest = _largest_eigenvalue(unit.gram())
     return scale * math.sqrt(largest + rounding)
+
+
+def is_spectral_bound(matrix: SparseMatrix, bound: float, seed: int = 0) -> bool:
+    """Whether it is proved that σ₁ does not exceed `bound`: quicker than to look for a good bound."""
+    scale = float(np.abs(matrix.values).max(initial=0.0))
+    if scale == 0.0 or bound <= 0.0:
+        return scale == 0.0 <= bound
+    unit = SparseMatrix(matrix.pattern, matrix.values / scale)
+    if min(unit.shape) > GRAM_LIMIT:
+        return scale * _probable_bound(unit, seed) <= bound
+    gram = unit.gram()
+    return _is_bound(gram, (bound / scale) ** 2 - _rounding(gram))
+
+
+def _rounding(gram: NDArray[np.float64]) -> float:
+    """How far eigenvalues of the Gram matrix, or a proof about them, can be off."""
+    return 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
 
 
 def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
@@ -98,10 +146,10 @@ def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
 
 
 def _is_bound(gram: NDArray[np.float64], bound: float) -> bool:
-    """Whether bound · I − gram is positive definite."""
-    shifted = -gram
-    shifted.flat[:: len(gram) + 1] += bound
-    return bool(scipy.linalg.lapack.dpotrf(shifted, lower=0, clean=0, overwrite_a=1)[1] == 0)
+    """Whether bound · I − gram is positive definite; overwrites the Gram matrix."""
+    np.negative(gram, out=gram)
+    gram.flat[:: len(gram) + 1] += bound
+    return bool(scipy.linalg.lapack.dpotrf(gram.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
 def _probable_bound(matrix: Operator, seed: int) -> float:

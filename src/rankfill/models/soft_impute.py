@@ -4,7 +4,7 @@ A step fills the unknown entries with what is predicted there and shrinks the si
 
     W ← S_{λ/L}(Y + P_Ω(R − Y)/L),   S_τ(A) = U max(Σ − τ, 0) Vᵀ,
 
-L = 1 without weighting. From a cold start the penalty of the first steps falls by halves from λ_max down to λ: the
+L = 1 without weighting. From a cold start the penalty of the first steps falls by thirds from λ_max down to λ: the
 rank stays low on the way. The matrix is sparse plus low rank and never written out: only its singular pairs above λ/L
 are sought, by power steps on a block that starts from the last ones. With accelerated=True, Y = W + β (W − W_before)
 with the momentum β of FISTA (Beck, Teboulle 2009), and a restart where the objective would rise (O'Donoghue, Candès
@@ -64,10 +64,8 @@ class SoftImpute(TraceNormModel):
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
         current, basis = problem.iterate(start), start.right
         if start.rank == 0:
-            penalty = 0.5 * problem.largest_penalty
-            while penalty > self.penalty_:
+            for penalty in self._falling_penalties(problem):
                 current, basis = self._step(problem, current, current, 0.0, basis, penalty)
-                penalty *= 0.5
                 yield current
         before, momentum = current, 1.0
         while True:

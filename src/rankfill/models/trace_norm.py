@@ -34,10 +34,11 @@ from rankfill.linalg import (
     LowRank,
     SparseMatrix,
     balanced,
+    is_spectral_bound,
+    krylov_pairs,
     leading_pairs,
     spectral_bound,
     start_block,
-    subspace_iteration,
 )
 from rankfill.models.bias import Bias
 from rankfill.models.completion import Iterate, Problem, problem_of
@@ -53,7 +54,9 @@ Weighting = Literal["constant", "count"]
 
 _CERTIFIED_EVERY_PASS = 300
 """Up to this many rows on the smaller side the gap is proved in every pass, beyond where the goal is near."""
-_DIRECTIONS = 8
+_ASKED = 0.9
+"""Of the gap that is the goal: the rest is for a certificate of the factors as they are kept, in single precision."""
+_DIRECTIONS, _DEPTH = 8, 8
 
 
 class TraceNormModel(FactorModel):
@@ -119,6 +122,7 @@ class TraceNormModel(FactorModel):
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
+        self._directions: NDArray[np.float64] | None = None
         problem = self._prepare(ratings)
         start = LowRank.zero(*problem.shape) if init is None else self._start_at(init, problem)
         with Training(self, validation, [*callbacks, self._goal_reached]) as training:
@@ -127,6 +131,13 @@ class TraceNormModel(FactorModel):
                 objective = self._objective(problem, iterate)
                 gap = self._proved_gap(problem, iterate, objective)
                 training.report(objective, float(np.sqrt(np.mean(iterate.residual**2))), gap)
+
+    def _falling_penalties(self, problem: Problem) -> Iterator[float]:
+        """For the first passes from nothing: a third of λ_max, a third of that, … above λ. They keep the rank low."""
+        penalty = float(leading_pairs(problem.descent(problem.values), 1, tol=1e-2).values[0]) / 3
+        while penalty > self.penalty_:
+            yield penalty
+            penalty /= 3
 
     def _prepare(self, ratings: Ratings) -> Problem:
         """Takes note of the offset, and of λ where the settings or the data give it."""
@@ -213,17 +224,29 @@ class TraceNormModel(FactorModel):
 
         if min(problem.shape) <= _CERTIFIED_EVERY_PASS:
             return relative_gap(spectral_bound(descent))
-        if self.gap is None or relative_gap(self._at_least(descent)) > self.gap:
+        if self.gap is None:
             return None
-        return relative_gap(spectral_bound(descent, slack=0.1 * self.gap))
+        largest = 0.0
+        for search in (self._within, self._anywhere):  # from below, the quick one first
+            largest = max(largest, search(descent, iterate.solution))
+            gap = relative_gap(largest)
+            if gap >= _ASKED * self.gap:
+                return None
+        further = relative_gap((1 + self.gap) * largest)
+        bound = largest * (1 + self.gap * (_ASKED * self.gap - gap) / (further - gap))  # that would prove the goal
+        return relative_gap(bound) if is_spectral_bound(descent, bound) else None
 
-    def _at_least(self, matrix: SparseMatrix) -> float:
-        """A number that σ₁ does reach: a power step from the vectors of the pass before."""
-        if not self.history_:
+    def _within(self, matrix: SparseMatrix, solution: LowRank) -> float:
+        """σ₁ among the directions of the solution."""
+        return float(krylov_pairs(matrix, solution.right, 1).values.max(initial=0.0))
+
+    def _anywhere(self, matrix: SparseMatrix, solution: LowRank) -> float:
+        """Near σ₁, from the directions where the last search ended."""
+        if self._directions is None:
             self._directions = start_block(matrix.shape[1], _DIRECTIONS, self.seed)
-        pairs = subspace_iteration(matrix, self._directions)
-        self._directions = pairs.right
-        return float(pairs.values[0])
+        pairs = krylov_pairs(matrix, self._directions, _DEPTH)
+        self._directions = pairs.right[:, :_DIRECTIONS]
+        return float(pairs.values.max(initial=0.0))
 
     def _proof(self, ratings: Ratings) -> tuple[Iterate, float, float, float]:
         """What this model makes of the ratings it learned from: Z, J, the dual value and the bound of σ₁."""

@@ -14,7 +14,7 @@ from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel,
 
 
 class TraceTradeoff(TraceNormModel):
-    """Convex completion by alternating sweeps on factors whose rank grows: quick, and with a proof.
+    """Convex completion by factors whose rank grows until nothing is left to gain: quick, and with a proof.
 
     Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
 
@@ -51,8 +51,12 @@ class TraceTradeoff(TraceNormModel):
         self.clip = clip
 
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        growth = RankGrowth(problem, by_count=self.weighting == "count", seed=self.seed)
+        growth = RankGrowth(problem, seed=self.seed)
         current = problem.iterate(start)
+        if start.rank == 0:
+            for penalty in self._falling_penalties(problem):
+                current = growth.passed(current, penalty)
+                yield current
         while True:
             current = growth.passed(current, self.penalty_)
             yield current
