@@ -70,7 +70,7 @@ def subspace_iteration(matrix: Operator, right: Block, steps: int = 1) -> Singul
         right, _ = orthonormal(matrix.transposed_times(left))
         left, _ = orthonormal(matrix.times(right))
     right, small = orthonormal(matrix.transposed_times(left))
-    u, values, vt = scipy.linalg.svd(small.T, check_finite=False)
+    u, values, vt = scipy.linalg.svd(small.T, full_matrices=False, check_finite=False)
     return SingularPairs(left @ u, values, right @ vt.T)
 
 

@@ -33,6 +33,8 @@ from rankfill.models.factor_descent import FactorDescent
 
 _DEPTH, _NARROWEST = 8, 16
 """Of the search: products with E, and the least number of columns."""
+_LONGEST = 100.0
+"""Proximal step, in units of one over the mean curvature of an entry."""
 _NEARLY = 0.95
 """Of λ: singular vectors above this are offered to the proximal step."""
 
@@ -44,7 +46,8 @@ class RankGrowth:
         self.problem = problem
         self.seed = seed
         self._descent = FactorDescent(problem)
-        self._length = 1 / float(np.mean(problem.scale**2))
+        self._lengths = 1 / problem.curvature, _LONGEST / float(np.mean(problem.scale**2))
+        self._length = self._lengths[1] / _LONGEST
         self._width = _NARROWEST
         self._left_over = np.zeros((problem.shape[1], 0))
 
@@ -58,13 +61,13 @@ class RankGrowth:
     def _stepped(self, current: Iterate, penalty: float) -> Iterate:
         """A proximal step as long as the last one could have been, shorter until the objective falls."""
         basis = np.hstack([_unit(current.solution.right), self._found(current, penalty)])
-        shortest, objective = 1 / self.problem.curvature, self.problem.objective(current, penalty)
+        (shortest, longest), objective = self._lengths, self.problem.objective(current, penalty)
         while True:
             stepped = self._proximal(current, basis, penalty)
             if self._length <= shortest or self.problem.objective(stepped, penalty) < objective:
                 break
             self._length = max(0.25 * self._length, shortest)
-        self._length = max(_safe_length(current, stepped), shortest)
+        self._length = min(max(_safe_length(current, stepped), shortest), longest)
         return stepped
 
     def _proximal(self, current: Iterate, basis: NDArray[np.float64], penalty: float) -> Iterate:

@@ -232,8 +232,10 @@ class TraceNormModel(FactorModel):
             gap = relative_gap(largest)
             if gap >= _ASKED * self.gap:
                 return None
-        further = relative_gap((1 + self.gap) * largest)
-        bound = largest * (1 + self.gap * (_ASKED * self.gap - gap) / (further - gap))  # that would prove the goal
+        bound = (1 + self.gap) * largest
+        further = relative_gap(bound)
+        if further > _ASKED * self.gap:  # what would prove the goal is between
+            bound = largest * (1 + self.gap * (_ASKED * self.gap - gap) / (further - gap))
         return relative_gap(bound) if is_spectral_bound(descent, bound) else None
 
     def _within(self, matrix: SparseMatrix, solution: LowRank) -> float:
