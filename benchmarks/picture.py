@@ -1,7 +1,7 @@
 """The error on the test ratings against the time it took to get there, a curve a system."""
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +9,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from benchmarks.results import Comparison, Measurement
+from benchmarks.rivals import REFERENCE
 
 INK, MUTED, FAINT = "#22252b", "#6f7681", "#e9ebee"
-OWN = ("#c8401f", "#e0916f", "#b5305a", "#d08a1e", "#8f2d1f", "#d46a8c", "#a0622d", "#e06a3c")
+OWN = ("#c8401f", "#e58a3a", "#b5305a", "#8f2d1f", "#d46a8c", "#a0622d")
+FEW = 5
 LONG, NEW_LINE = 20, "\n"  # a longer name has its error below it
 OTHERS = ("#1f5f9e", "#3b8a5a", "#8a5a9e", "#a3832b", "#4a8f9c", "#7a6a5f", "#5b6b95")
 
@@ -26,30 +29,26 @@ class Curve:
     """What is drawn of one system: seconds (lowest, median, highest) and errors by number of passes."""
 
     name: str
-    colour: str
     own: bool
     passes: list[int]
     seconds: NDArray[np.float64]
     errors: NDArray[np.float64]
+    colour: str = INK
 
     @classmethod
-    def of(cls, points: list[Measurement], measure: str, colour: str, own: bool) -> "Curve":
+    def of(cls, points: list[Measurement], measure: str, own: bool) -> "Curve":
         times = [point.spreads()["fit_seconds"] for point in points]
         seconds = np.array([[time.low, time.median, time.high] for time in times])
         errors = np.array([point.spreads()[measure].median for point in points])
-        return cls(points[0].name, colour, own, [point.plan.passes for point in points], seconds, errors)
+        return cls(points[0].name, own, [point.plan.passes for point in points], seconds, errors)
 
 
 def error_against_time(found: Comparison, path: Path) -> Figure:
     """Draws and saves. A dot is one number of passes, with the settings tuned for it; the large dot the best."""
-    figure = Figure(figsize=(9.2, 5.4), dpi=150, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(9.2, 5.4), dpi=130, facecolor="white", layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    own, others = iter(OWN), iter(OTHERS * 3)
-    curves = []
-    for rival, points in found.curves().items():
-        is_own = rival.startswith("rankfill")
-        curves.append(Curve.of(points, found.measure, next(own, INK) if is_own else next(others), is_own))
+    curves = _worth_drawing(found)
     for curve in curves:
         _draw(axes, curve)
     _dress(axes, found, curves)
@@ -57,6 +56,29 @@ def error_against_time(found: Comparison, path: Path) -> Figure:
     _label(axes, curves, canvas)
     figure.savefig(path)
     return figure
+
+
+def _worth_drawing(found: Comparison) -> list[Curve]:
+    """Every peer; of many of rankfill's own the one ratios are taken to, and those that lead at some error."""
+    curves = {
+        rival: Curve.of(points, found.measure, rival.startswith("rankfill")) for rival, points in found.curves().items()
+    }
+    own = [curve for curve in curves.values() if curve.own]
+    drawn = [
+        curve
+        for rival, curve in curves.items()
+        if not curve.own or len(own) <= FEW or rival == REFERENCE["fit"] or _leads(curve, own)
+    ]
+    colours = {True: cycle(OWN), False: cycle(OTHERS)}
+    return [replace(curve, colour=next(colours[curve.own])) for curve in drawn]
+
+
+def _leads(curve: Curve, others: list[Curve]) -> bool:
+    """Whether it comes to one of its errors before any of the others does."""
+    return any(
+        all((other.seconds[other.errors <= error, 1] >= seconds).all() for other in others)
+        for seconds, error in zip(curve.seconds[:, 1], curve.errors, strict=True)
+    )
 
 
 def _draw(axes: Axes, curve: Curve) -> None:
@@ -119,10 +141,7 @@ def _decades(curves: list[Curve]) -> float:
 
 
 def _in_units(seconds: float) -> str:
-    for unit, length in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
-        if seconds >= length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:g} s"
+    return f"{seconds:,.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _label(axes: Axes, curves: list[Curve], canvas: FigureCanvasAgg) -> None:
@@ -130,15 +149,15 @@ def _label(axes: Axes, curves: list[Curve], canvas: FigureCanvasAgg) -> None:
     ink = np.concatenate([_along(axes, curve) for curve in curves])
     frame, right = axes.get_window_extent(), axes.figure.bbox.x1 - 8
     taken: list[Bbox] = []
-    for curve in sorted(curves, key=lambda each: -each.own):
+    for curve in sorted(curves, key=lambda each: (len(each.errors) > 1, not each.own)):  # the least free first
         best = int(np.argmin(curve.errors))
         options = []
         for place, point in enumerate(dict.fromkeys((best, len(curve.errors) - 1, 0, len(curve.errors) // 2))):
             for shift, horizontal, vertical in _SIDES:
                 text = _text(axes, curve, best, point, shift, horizontal, vertical)
-                box = text.get_window_extent(canvas.get_renderer()).padded(2)
+                box = text.get_window_extent(canvas.get_renderer()).padded(6)
                 inside = frame.x0 <= box.x0 and box.x1 <= right and frame.y0 <= box.y0 and box.y1 <= frame.y1
-                clash = 50 * sum(box.overlaps(other) for other in taken) + box.count_contains(ink)
+                clash = 1000 * sum(box.overlaps(other) for other in taken) + box.count_contains(ink)
                 options.append((clash + (0 if inside else 1000) + 0.5 * place, len(options), text, box))
         _, chosen, text, box = min(options, key=lambda option: option[:2])
         for number, option in enumerate(options):
@@ -174,6 +193,7 @@ def _text(
         fontsize=9.5 if curve.own else 9,
         fontweight="bold" if curve.own else "normal",
         annotation_clip=True,
+        path_effects=[withStroke(linewidth=3, foreground="white")],
         zorder=9,
     )
 
