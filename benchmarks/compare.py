@@ -48,7 +48,7 @@ class Session:
 def compare(session: Session) -> Comparison:
     """Chooses settings, measures, gathers."""
     before = os.getloadavg()[0]
-    only = session.arguments.only or RIVALS
+    only = session.arguments.only or [name for name, kind in RIVALS.items() if kind.unasked]
     skipped = {name: why for name in only if (why := RIVALS[name]().available())}
     measurements: list[Measurement] = []
     for rival in (name for name in RIVALS if name in only and name not in skipped):

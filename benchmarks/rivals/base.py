@@ -68,6 +68,9 @@ class Rival(ABC):
     most_users: ClassVar[int] = 1_000_000
     """How many users `top_n` is timed on at most: fewer where users are served one at a time."""
 
+    unasked: ClassVar[bool] = True
+    """Whether it takes part where no systems are named."""
+
     tuned_as: ClassVar[str] = ""
     """The file of the same system in another guise, whose tuned settings hold here too."""
     in_other_process: ClassVar[bool] = False

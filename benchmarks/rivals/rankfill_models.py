@@ -1,6 +1,7 @@
 """rankfill's models in batch, and their recommendations: an entry for every model there is.
 
-Whoever adds a model may add a line to `GRIDS`; without one it takes part with its defaults.
+A line in `GRIDS` brings a model into every comparison. Without one it takes part when it is named, with its defaults:
+convex models choose their rank themselves, and have benchmarks of their own.
 """
 
 import inspect
@@ -79,6 +80,7 @@ def _entry(name: str) -> type[RankfillModel]:
         "tasks": ("fit", "top_n") if name == SERVES else ("fit",),
         "defaults": defaults,
         "grids": grids,
+        "unasked": bool(grids),
         "note": NOTES.get(name, ""),
     }
     return type(rf.MODELS[name].__name__, (RankfillModel,), about)
