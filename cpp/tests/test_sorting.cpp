@@ -44,3 +44,13 @@ TEST(hashed_keys_are_found_and_others_are_not) {
     hash_find(std::span<const std::int32_t>(slots), IntegerKeys{keys}, IntegerKeys{absent}, nothing);
     CHECK(std::ranges::all_of(nothing, [](auto index) { return index == -1; }));
 }
+
+TEST(hashed_words_are_found_by_their_bytes) {
+    const std::string bytes = "aaabab\xff";  // "", "a", "aa", "b", "ab\xff"
+    const std::vector<std::int64_t> offsets{0, 0, 1, 3, 4, 7};
+    const StringKeys words{bytes, offsets};
+    std::vector<std::int32_t> slots(slots_for(words.size()), -1), found(words.size());
+    hash_insert(std::span<std::int32_t>(slots), words, 0);
+    hash_find(std::span<const std::int32_t>(slots), words, words, found);
+    for (std::int64_t i = 0; i < words.size(); ++i) CHECK(found[i] == i);
+}
