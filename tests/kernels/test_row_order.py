@@ -17,7 +17,7 @@ def test_order_is_a_permutation_for_every_length():
         assert is_permutation(reference.row_order(n * 31, n % 7, n), n), n
 
 
-@pytest.mark.parametrize("n", [4096, 65_536, 99_991, 510_510, 1_000_000])
+@pytest.mark.parametrize("n", [4096, 65_536, 99_991, 510_510, 1_000_000, 11 * 13 * 17 * 19 * 23])
 def test_order_is_a_permutation_for_long_rows(n):
     for row in range(3):
         assert is_permutation(reference.row_order(5, row, n), n)
@@ -44,6 +44,20 @@ def test_length_equal_to_a_stride_is_walked_with_another(monkeypatch):
     for row in range(20):
         assert is_permutation(reference.row_order(1, row, 7), 7)
         assert is_permutation(reference.row_order(1, row, 11), 11)
+
+
+@pytest.mark.parametrize("n", [512, 999, 4096, 30_030])
+def test_walk_of_a_long_row_comes_by_beside_where_it_was(n):
+    """After so many places that a line of the cache is still near, and never the same ones pass after pass."""
+    places = set()
+    for seed in range(50):
+        order = reference.row_order(seed, 0, n)
+        beside = np.flatnonzero((order - order[0]) % n == 1)[0]
+        np.testing.assert_array_equal((order[beside:] - order[:-beside]) % n, 1)
+        places.add(int(beside))
+    assert places <= set(reference._PLACES)
+    assert len(places) > 3
+    assert np.prod(reference._PLACES, dtype=float) > 2**31, "a row's length may be divisible by all"
 
 
 @pytest.mark.parametrize("vary", ["row", "pass"])

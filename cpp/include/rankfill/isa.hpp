@@ -21,3 +21,4 @@
 #endif
 
 #define RANKFILL_INLINE inline __attribute__((always_inline))
+#define RANKFILL_APART __attribute__((noinline))  // seldom called: keeps its registers to itself

@@ -45,8 +45,10 @@ template <class T>
 RANKFILL_INLINE Register<T> maximum(const Register<T>& a, const Register<T>& b) {
 #if defined(__x86_64__) && RANKFILL_VECTOR_BYTES == 32
     if constexpr (sizeof(T) == 4) return __builtin_ia32_maxps256(a, b);
+    if constexpr (sizeof(T) == 8) return __builtin_ia32_maxpd256(a, b);
 #elif defined(__x86_64__) && RANKFILL_VECTOR_BYTES == 16
     if constexpr (sizeof(T) == 4) return __builtin_ia32_maxps(a, b);
+    if constexpr (sizeof(T) == 8) return __builtin_ia32_maxpd(a, b);
 #endif
     return a > b ? a : b;
 }
