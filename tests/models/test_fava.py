@@ -187,19 +187,23 @@ def test_variances_are_those_of_the_singular_vectors(ratings, tradeoff):
 
 
 def test_auto_is_the_procedure_by_hand():
-    """A sub-matrix, the penalty of least error over five folds, the variances there, and all ratings with them."""
+    """A sub-matrix, the penalty where a parabola through the errors is lowest, its variances, then all ratings."""
     ratings = rf.synthetic.low_rank(120, 70, 4000, rank=2, noise=0.5, seed=2)
     sample = rf.sample_submatrix(ratings, 0.6, seed=0)
     fold = stratified_folds(sample, 5, 0)
     largest = rf.TraceTradeoff(offset="mean").largest_penalty(sample)
     errors = {}
-    for penalty in largest * 2 ** -np.arange(0, 2.5, 0.25):
+    for penalty in largest * 2 ** -np.arange(0, 3.25, 0.25):
         squares = 0.0
         for v in range(5):
             model = rf.TraceTradeoff(penalty=penalty, offset="mean", gap=1e-5).fit(sample.select(fold != v))
             squares += rf.evaluate(model, sample.select(fold == v))["rmse"] ** 2 * (fold == v).sum()
         errors[penalty] = squares
-    best = rf.TraceTradeoff(penalty=min(errors, key=errors.get), offset="mean", gap=1e-5).fit(sample)
+    penalties, squares = np.log(list(errors)), np.array(list(errors.values()))
+    k = int(squares.argmin())
+    assert 0 < k < len(squares) - 1
+    a, b, _ = np.polyfit(penalties[k - 1 : k + 2], np.sqrt(squares[k - 1 : k + 2] / len(sample)), 2)
+    best = rf.TraceTradeoff(penalty=np.exp(-b / (2 * a)), offset="mean", gap=1e-5).fit(sample)
     expected = rf.factorization_variances(best)
     model = rf.FAVA(sample=0.6, offset="mean").fit(ratings)
     assert 2 <= model.rank_ <= len(expected)

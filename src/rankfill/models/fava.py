@@ -41,7 +41,7 @@ from rankfill.models.variances import sample_variances
 
 Steps = Literal["spectral", "halving"]
 
-_PRECISION, _WIDTH, _MOST_STEPS = 1e-4, 8, 50
+_PRECISION, _WIDTH, _MOST_STEPS = 1e-3, 8, 50
 """Of the power steps that find a singular pair: when they end, on how many vectors, and how many at most."""
 _LEAST_MULTIPLIER = 1e-3
 """Of a factor, as a share of s²/σ²: what it would be for factors from N(0, σ²) and errors of mean square s²."""
@@ -53,7 +53,7 @@ class FAVA(TraceNormModel):
     Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
 
     variances: The largest mean square of every factor, a number each. auto: found by cross-validation on a sample.
-    sample: The share of users and of items in the sample of auto. None: such that it has some 10,000 ratings.
+    sample: The share of users and of items in the sample of auto. None: such that it has some 20,000 ratings.
     steps: Steps whose length follows the curvature (spectral), or are halved until the error falls (halving).
     accuracy: With halving, training ends when a step is shorter than this.
 

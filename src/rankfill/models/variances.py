@@ -26,10 +26,10 @@ from rankfill.objectives.measures import rmse
 
 FOLDS = 5
 RATIO = 2**-0.25
-"""Of a penalty to the one before it."""
+"""Of a penalty to the one before."""
 PATIENCE = 2
-"""After so many penalties without a smaller error the search ends."""
-SAMPLE = 10_000
+"""After so many values without a smaller error the search ends."""
+SAMPLE = 20_000
 """About so many ratings are drawn where the share of users and items is not given."""
 ENOUGH = 1000
 """Smaller samples are drawn anew with more users and items."""
@@ -81,26 +81,39 @@ def drawn(ratings: Ratings, sample: float | None, seed: int) -> Ratings:
 
 
 def tuned_tradeoff(ratings: Ratings, offset: Offset, seed: int) -> TraceTradeoff:
-    """Penalties fall by `RATIO` from the largest that leaves anything, each fit started from that of the one before."""
+    """Fitted with the penalty that is best there: they fall by `RATIO` from the largest that leaves anything."""
     model = TraceTradeoff(offset=offset, gap=1e-3, seed=seed)
-    penalty = best = model.largest_penalty(ratings) or 1.0
-    folds = [] if len(ratings) < 2 * FOLDS else _pairs(ratings, seed)
-    fitted: list[Any] = [None] * len(folds)
-    least, since = math.inf, 0
-    with ended_by_interruption():
-        while since < PATIENCE and folds:
-            predicted = []
-            for fold, (learned, aside) in enumerate(folds):
-                fitted[fold] = clone(model).set_params(penalty=penalty).fit(learned, init=fitted[fold])
-                predicted.append(fitted[fold]._predicted(aside))
-            error = rmse(np.concatenate([aside.values for _, aside in folds]), np.concatenate(predicted))
-            since = 0 if error < least else since + 1
-            if error < least:
-                least, best = error, penalty
-            penalty *= RATIO
-        return TraceTradeoff(penalty=best, offset=offset, gap=1e-4, seed=seed).fit(ratings)
+    best = best_on_path(model, "penalty", model.largest_penalty(ratings) or 1.0, RATIO, ratings, seed)
+    return TraceTradeoff(penalty=best, offset=offset, gap=1e-4, seed=seed).fit(ratings)
 
 
-def _pairs(ratings: Ratings, seed: int) -> list[tuple[Ratings, Ratings]]:
+def best_on_path(model: Model, parameter: str, first: float, ratio: float, ratings: Ratings, seed: int) -> float:
+    """The value with the least error in cross-validation, of first, first · ratio, first · ratio², …
+
+    Each fit starts from that of the value before. The search ends when the error has risen for a while. The least lies
+    between the values tried: it is that of a parabola through the best of them and its neighbours.
+    """
+    if len(ratings) < 2 * FOLDS:
+        return first
     fold = stratified_folds(ratings, FOLDS, seed)
-    return [(ratings.select(fold != each), ratings.select(fold == each)) for each in range(FOLDS)]
+    parts = [(ratings.select(fold != each), ratings.select(fold == each)) for each in range(FOLDS)]
+    aside = np.concatenate([held_out.values for _, held_out in parts])
+    fitted: list[Any] = [None] * FOLDS
+    errors: list[float] = []
+    with ended_by_interruption():
+        while len(errors) - int(np.argmin(errors or [0])) <= PATIENCE:
+            following = clone(model).set_params(**{parameter: first * ratio ** len(errors)})
+            fitted = [clone(following).fit(part[0], init=init) for part, init in zip(parts, fitted, strict=True)]
+            predicted = [each._predicted(held_out) for each, (_, held_out) in zip(fitted, parts, strict=True)]
+            errors.append(rmse(aside, np.concatenate(predicted)))
+    return float(first * ratio ** _lowest(errors))
+
+
+def _lowest(errors: list[float]) -> float:
+    """Where a parabola through the least and its neighbours is lowest, in steps; the first where that is the least."""
+    k = int(np.argmin(errors))
+    if k == 0:
+        return 0.0
+    before, least, after = errors[k - 1 : k + 2]
+    bend = before - 2 * least + after
+    return k + (0.5 * (before - after) / bend if bend > 0 else 0.0)
