@@ -62,6 +62,8 @@ def test_certificate_speaks_to_a_person(ratings):
 def test_certificate_is_refused_in_words_where_there_is_none(ratings):
     with pytest.raises(TypeError, match="only trace-norm models have a certificate, found ALS; try SoftImpute"):
         rf.certificate(rf.ALS(passes=1).fit(ratings), ratings)
+    with pytest.raises(TypeError, match="the problem of GECO is not convex, so that there is no certificate"):
+        rf.certificate(rf.GECO(passes=1).fit(ratings), ratings)
     model = rf.SoftImpute(passes=2).fit(ratings)
     with pytest.raises(ValueError, match="needs the 900 ratings the model has learned from, found 899"):
         rf.certificate(model, ratings.select(np.arange(900) > 0))

@@ -42,7 +42,7 @@ def test_steps_reach_the_solutions_of_cold_starts(halves):
 
 
 def test_what_has_no_path_is_refused_in_words(halves):
-    with pytest.raises(TypeError, match="a path needs a trace-norm model with a penalty, found Bias; try SoftImpute"):
+    with pytest.raises(TypeError, match="a path needs a convex model with a penalty, found Bias; try SoftImpute"):
         rf.path(rf.Bias(), halves[0])
     with pytest.raises(ValueError, match="penalties must be positive numbers, found"):
         rf.path(rf.SoftImpute(), halves[0], penalties=[3.0, -1.0])

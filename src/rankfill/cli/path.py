@@ -13,7 +13,9 @@ from rankfill.models import MODELS
 from rankfill.models.trace_norm import TraceNormModel
 
 PATH_MODELS = [
-    name for name, cls in MODELS.items() if issubclass(cls, TraceNormModel) and "penalty" in cls().get_params()
+    name
+    for name, cls in MODELS.items()
+    if issubclass(cls, TraceNormModel) and cls.convex and "penalty" in cls().get_params()
 ]
 
 

@@ -79,8 +79,8 @@ def path(
     >>> [step.rank for step in found][0], found.best.penalty < found[0].penalty
     (0, True)
     """
-    if not isinstance(model, TraceNormModel) or "penalty" not in model.get_params():
-        raise TypeError(f"a path needs a trace-norm model with a penalty, found {type(model).__name__}; try SoftImpute")
+    if not isinstance(model, TraceNormModel) or not model.convex or "penalty" not in model.get_params():
+        raise TypeError(f"a path needs a convex model with a penalty, found {type(model).__name__}; try SoftImpute")
     check_whole("steps", steps, 1)
     fitted: TraceNormModel | None = None
     kept: tuple[TraceNormModel, PathStep] | None = None

@@ -14,14 +14,13 @@ the optimum given W for the diagonal. With the full rank Σ = S, a plain Gaussia
 missing too, which takes many more passes.
 """
 
-from functools import cache
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from rankfill.kernels import HoledTable
+from rankfill.linalg import one_blas_thread
 
 LEAST_NOISE = 1e-6
 """Of a column's variance: below it, a column is taken to follow from the others but for rounding."""
@@ -53,7 +52,7 @@ class GaussianFactors:
 
     def fit_fill(self, table: Table, init: "GaussianFactors | None" = None) -> Table:
         """The same; the table as filled in the last pass."""
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             return self._passes(table, init)
 
     def fill(self, table: Table) -> Table:
@@ -112,9 +111,3 @@ def _known_scatter(table: Table) -> Table:
     scatter: Table = scaled.T @ scaled
     scatter[np.diag_indices(len(scatter))] = 1.0
     return scatter
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """The matrices are small: more threads would wait for each other longer than they work."""
-    return ThreadpoolController()

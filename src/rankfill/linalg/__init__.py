@@ -1,5 +1,6 @@
 """Large matrices that are never written out: sparse, low-rank, and the sum of both."""
 
+from rankfill.linalg.blas import one_blas_thread
 from rankfill.linalg.low_rank import LowRank, balanced, orthonormal
 from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank
 from rankfill.linalg.singular import (
@@ -23,6 +24,7 @@ __all__ = [
     "is_spectral_bound",
     "krylov_pairs",
     "leading_pairs",
+    "one_blas_thread",
     "orthonormal",
     "spectral_bound",
     "start_block",

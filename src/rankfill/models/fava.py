@@ -26,7 +26,7 @@ number of factors of what it finds (`variances.py`).
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,7 @@ class FAVA(TraceNormModel):
     array([1.], dtype=float32)
     """
 
+    convex = False
     gap: float | None = None
     weighting: Weighting = "constant"
 
@@ -150,14 +151,8 @@ class FAVA(TraceNormModel):
         solve_rows(known.by_user._replace(values=values), rows, items, replace(ridge, penalty=1.0))
         rows[:, : self.rank_] /= units
 
-    def _proof(self, ratings: Ratings) -> NoReturn:
-        raise TypeError("the problem of FAVA is not convex, so that there is no certificate; try TraceTradeoff")
-
     def _objective(self, problem: Problem, iterate: Iterate) -> float:
         return 0.5 * float(iterate.residual @ iterate.residual)
-
-    def _proved_gap(self, problem: Problem, iterate: Iterate, objective: float) -> None:
-        return None
 
     def _snapshot(self) -> Any:
         return super()._snapshot(), self.multipliers_

@@ -40,6 +40,7 @@ class GECO(TraceNormModel):
     array([1.], dtype=float32)
     """
 
+    convex = False
     gap: float | None = None
     seed: int = 0
     weighting: Weighting = "constant"
@@ -82,9 +83,6 @@ class GECO(TraceNormModel):
             left, values, right = np.linalg.svd(core)
             users, core, items = users @ left, np.diag(values), items @ right.T
             yield Iterate(LowRank.of_pairs(users, values, items), residual)
-
-    def _proved_gap(self, problem: Problem, iterate: Iterate, objective: float) -> None:
-        return None
 
     def _objective(self, problem: Problem, iterate: Iterate) -> float:
         return 0.5 * float(iterate.residual @ iterate.residual)

@@ -23,7 +23,8 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +35,14 @@ from rankfill.linalg import (
     LowRank,
     SparseMatrix,
     balanced,
-    is_spectral_bound,
-    krylov_pairs,
     leading_pairs,
+    one_blas_thread,
     spectral_bound,
-    start_block,
 )
 from rankfill.models.bias import Bias
 from rankfill.models.completion import Iterate, Problem, problem_of
 from rankfill.models.factors import FactorModel
+from rankfill.models.gap_proof import GapProof
 from rankfill.models.settings import check_positive, check_training, check_word
 from rankfill.models.training import Callback, EpochReport, Training
 from rankfill.objectives.penalties import BY_COUNT, LEAST, norm_of_noise
@@ -52,16 +52,12 @@ __all__ = ["Iterate", "Offset", "Problem", "TraceNormModel", "Weighting"]
 Offset = Literal["none", "mean", "bias"]
 Weighting = Literal["constant", "count"]
 
-_CERTIFIED_EVERY_PASS = 300
-"""Up to this many rows on the smaller side the gap is proved in every pass, beyond where the goal is near."""
-_ASKED = 0.9
-"""Of the gap that is the goal: the rest is for a certificate of the factors as they are kept, in single precision."""
-_DIRECTIONS, _DEPTH = 8, 8
-
 
 class TraceNormModel(FactorModel):
     """Subclasses make `_iterates`; each of them is a pass: kept, measured and reported here."""
 
+    convex: ClassVar[bool] = True
+    """Whether what it finds is the solution of the problem above: then there is a certificate."""
     offset: Offset
     weighting: Weighting
     gap: float | None
@@ -122,14 +118,16 @@ class TraceNormModel(FactorModel):
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
-        self._directions: NDArray[np.float64] | None = None
         problem = self._prepare(ratings)
         start = LowRank.zero(*problem.shape) if init is None else self._start_at(init, problem)
-        with Training(self, validation, [*callbacks, self._goal_reached]) as training:
+        proof = GapProof(self.gap, self.seed)
+        with one_blas_thread(), Training(self, validation, [*callbacks, self._goal_reached]) as training:
             for _, iterate in zip(training.epochs(), self._iterates(problem, start), strict=False):
                 self._keep(problem, iterate.solution)
                 objective = self._objective(problem, iterate)
-                gap = self._proved_gap(problem, iterate, objective)
+                gap_with = partial(self._relative_gap, problem, iterate, objective)
+                descent = self._descent(problem, iterate)
+                gap = proof.proved(descent, iterate.solution, gap_with) if self.convex else None
                 training.report(objective, float(np.sqrt(np.mean(iterate.residual**2))), gap)
 
     def _falling_penalties(self, problem: Problem) -> Iterator[float]:
@@ -215,44 +213,14 @@ class TraceNormModel(FactorModel):
         """A number below the best possible objective; `largest` is at least σ₁ of `_descent`."""
         return problem.dual(iterate.residual, largest, self.penalty_)
 
-    def _proved_gap(self, problem: Problem, iterate: Iterate, objective: float) -> float | None:
-        """(J − dual)/J; None where a proof takes long and the goal is not near."""
-        descent = self._descent(problem, iterate)
-
-        def relative_gap(largest: float) -> float:
-            return (objective - self._lower_bound(problem, iterate, largest)) / objective if objective > 0 else 0.0
-
-        if min(problem.shape) <= _CERTIFIED_EVERY_PASS:
-            return relative_gap(spectral_bound(descent))
-        if self.gap is None:
-            return None
-        largest = 0.0
-        for search in (self._within, self._anywhere):  # from below, the quick one first
-            largest = max(largest, search(descent, iterate.solution))
-            gap = relative_gap(largest)
-            if gap >= _ASKED * self.gap:
-                return None
-        bound = (1 + self.gap) * largest
-        further = relative_gap(bound)
-        if further > _ASKED * self.gap:  # what would prove the goal is between
-            bound = largest * (1 + self.gap * (_ASKED * self.gap - gap) / (further - gap))
-        return relative_gap(bound) if is_spectral_bound(descent, bound) else None
-
-    def _within(self, matrix: SparseMatrix, solution: LowRank) -> float:
-        """σ₁ among the directions of the solution."""
-        return float(krylov_pairs(matrix, solution.right, 1).values.max(initial=0.0))
-
-    def _anywhere(self, matrix: SparseMatrix, solution: LowRank) -> float:
-        """Near σ₁, from the directions where the last search ended."""
-        if self._directions is None:
-            self._directions = start_block(matrix.shape[1], _DIRECTIONS, self.seed)
-        pairs = krylov_pairs(matrix, self._directions, _DEPTH)
-        self._directions = pairs.right[:, :_DIRECTIONS]
-        return float(pairs.values.max(initial=0.0))
+    def _relative_gap(self, problem: Problem, iterate: Iterate, objective: float, largest: float) -> float:
+        return (objective - self._lower_bound(problem, iterate, largest)) / objective if objective > 0 else 0.0
 
     def _proof(self, ratings: Ratings) -> tuple[Iterate, float, float, float]:
         """What this model makes of the ratings it learned from: Z, J, the dual value and the bound of σ₁."""
-        self._check_fitted()
+        if not self.convex:
+            name = type(self).__name__
+            raise TypeError(f"the problem of {name} is not convex, so that there is no certificate; try TraceTradeoff")
         problem = problem_of(ratings, self._levels(ratings), by_count=self.weighting == "count")
         iterate = problem.iterate(self._start_at(self, problem))
         largest = spectral_bound(self._descent(problem, iterate))
