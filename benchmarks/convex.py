@@ -103,9 +103,7 @@ def beside_dense(penalty: float = 20.0) -> None:
 
 def best_errors(train: rf.Ratings, test: rf.Ratings) -> None:
     part, held_out = rf.split(train, test=0.1, by="user", seed=1)
-    print(
-        "\nClipped test RMSE, TraceTradeoff\n| | λ held-out | rank | RMSE | best λ | lowest RMSE |\n|---|---|---|---|---|---|"
-    )
+    print("\nClipped test RMSE, TraceTradeoff\n| | λ | rank | RMSE | best λ | lowest RMSE |\n|---|---|---|---|---|---|")
     for words, (settings, penalties) in ERRORS.items():
         model = rf.TraceTradeoff(tol=1e-4, **settings)
         chosen = rf.path(model, part, penalties, held_out).best.penalty

@@ -22,7 +22,7 @@ Factors = NDArray[np.float32]
 """Of users, then of items, in rows."""
 
 
-_MOST_STEPS = 50
+_MOST_STEPS = 25
 _LITTLE = 0.01
 """Of the squares of the gradient, in the metric of the curvature."""
 

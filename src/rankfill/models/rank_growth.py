@@ -82,8 +82,8 @@ class RankGrowth:
         more = start_block(self.problem.shape[1], max(self._width - self._left_over.shape[1], 0), self.seed)
         pairs = krylov_pairs(outside, outside.without(np.hstack([self._left_over, more])), _DEPTH)
         above, near = (int((pairs.values > share * penalty).sum()) for share in (1.0, _NEARLY))
-        self._width = max(2 * self._width if above == len(pairs.values) else above // 2, _NARROWEST)
-        self._left_over = pairs.right[:, near : near + self._width]
+        self._width = max(2 * self._width if above == len(pairs.values) else near // 2, _NARROWEST)
+        self._left_over = pairs.right[:, above : above + self._width]
         return pairs.right[:, :near]
 
 
