@@ -171,10 +171,15 @@ def test_a_sample_tells_what_does_not_depend_on_size(ratings):
 
 @pytest.mark.parametrize(
     ("model", "grid"),
-    [(rf.ALS(), {"penalty": [1.0]}), (rf.ALS(weighting="count"), {"weighting": ["constant"], "penalty": [1.0]})],
+    [
+        (rf.ALS(), {"penalty": [1.0]}),
+        (rf.ALS(weighting="count"), {"weighting": ["constant"], "penalty": [1.0]}),
+        (rf.PassiveAggressive(), {"C": [0.1]}),
+    ],
 )
 def test_a_sample_is_not_asked_what_it_cannot_tell(ratings, model, grid):
-    with pytest.raises(ValueError, match=r"the best penalty of ALS.* depends on how many ratings there are"):
+    name = list(grid)[-1]
+    with pytest.raises(ValueError, match=rf"the best {name} of {type(model).__name__}.* depends on how many ratings"):
         rf.tune(model, ratings, grid, on="sample")
     by_count = rf.ALS(weighting="count", rank=2, passes=2)
     rf.tune(by_count, ratings, {"penalty": [0.1]}, on="sample", ratio=0.9, folds=2)

@@ -203,8 +203,8 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         return np.where(self._item_counts.array[items] > 0, items, np.int32(-1)) if len(self.items_) else items
 
     def _depends_on_size(self, parameter: str) -> bool:
-        """Whether the best value of a parameter grows with the number of ratings, so that a sample cannot tell it."""
-        return parameter in ("penalty", "trace")
+        """Whether the best value of a parameter changes with the number of ratings, so that a sample cannot tell it."""
+        return parameter in ("penalty", "trace", "C")
 
     @property
     def _clips(self) -> bool:

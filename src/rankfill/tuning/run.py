@@ -61,7 +61,7 @@ def tune(
 
     With `on="sample"` the search goes over a sub-matrix of the share `ratio` of users and items (`sample_submatrix`),
     and only the best setting is learned from everything. That is refused for parameters whose best value depends on the
-    size of the data, such as the `penalty` of a trace norm.
+    size of the data: the `penalty` of a trace norm, the `C` of passive-aggressive passes.
 
     `budget` is in seconds; it ends the search, and so does Ctrl-C or a callback that returns True. What was found until
     then counts. `progress` shows a live table on a terminal. Without a budget, the result depends on the
