@@ -81,7 +81,7 @@ def _error(model: rf.Model, ratings: Ratings) -> str:
 def whole(ratio: float, seeds: int, methods: list[str]) -> None:
     """Test errors of all three with the parameters of one sub-matrix, and of TTF tuned on everything ("tuned")."""
     for seed in range(seeds):
-        train, test = split(datasets.movielens("1m").ratings, test=0.2, by="entry", seed=seed)
+        train, test = split(datasets.movielens("1m").ratings, test=0.2, by="user", seed=seed)
         sample = rf.sample_submatrix(train, ratio, seed=seed)
         own = Parameters(sample, seed)
         print(
