@@ -44,7 +44,8 @@ class Source:
 
 
 def _movielens(name: str) -> Source:
-    return Source(f"MovieLens {name}", False, lambda _, __: datasets.movielens(name).ratings)
+    label = name.upper() if name[0].isdigit() else name
+    return Source(f"MovieLens {label}", False, lambda _, __: datasets.movielens(name).ratings)
 
 
 def _like(name: str, words: str, scale_down: float) -> Source:
