@@ -27,7 +27,7 @@ from rankfill.plots import COLOURS, little_ink, saved
 
 ERRORS = {
     "raw ratings": ({"offset": "none"}, (18.0, 16.0, 14.0, 12.5)),
-    "bias offset": ({"offset": "bias"}, (20.0, 17.0, 15.0, 13.0)),
+    "bias offset": ({"offset": "bias"}, (26.0, 22.0, 19.0, 16.0)),
     "bias offset, by count": ({"offset": "bias", "weighting": "count"}, (14.0, 12.0, 10.0, 8.0)),
 }
 
