@@ -52,8 +52,11 @@ static void check_products(const SparseKernels<T> KernelTable::* member, double 
                 const Block<const T> x{block.data(), problem.n_columns, width};
                 const Block<const T> p{left.data(), problem.n_rows, stride}, q{right.data(), problem.n_columns, stride};
                 parallel_for(problem.n_rows, threads, [&](std::int64_t row) {
-                    (kernels->*member)
-                        .times(problem.rows(), values.data(), x, row, row + 1, {product.data(), problem.n_rows, width});
+                    const std::int64_t panel = threads == 1 ? width : width / 3;  // the rest is another one
+                    for (const auto [from, to] : {std::pair{std::int64_t{0}, panel}, std::pair{panel, width}})
+                        (kernels->*member)
+                            .times(problem.rows(), values.data(), x, row, row + 1, from, to,
+                                   {product.data(), problem.n_rows, width});
                     (kernels->*member).entries(problem.rows(), p, q, row, row + 1, entries.data());
                 });
                 if (expected_product.empty()) expected_product = product, expected_entries = entries;
@@ -82,7 +85,7 @@ TEST(sparse_products_are_those_of_the_definition_with_the_same_bits_everywhere) 
     check_products<float>(&KernelTable::sparse_float, 1e-3);
 }
 
-TEST(the_gram_matrix_of_sparse_rows_is_that_of_the_definition) {
+TEST(the_gram_matrix_of_sparse_rows_up_to_the_diagonal_is_that_of_the_definition) {
     const TwoWays problem;
     const std::int64_t n = problem.n_rows;
     for (const KernelTable* kernels : all_tables()) {
@@ -97,7 +100,7 @@ TEST(the_gram_matrix_of_sparse_rows_is_that_of_the_definition) {
                 for (std::int64_t s = problem.indptr[a]; s < problem.indptr[a + 1]; ++s)
                     for (std::int64_t t = problem.indptr[b]; t < problem.indptr[b + 1]; ++t)
                         if (problem.indices[s] == problem.indices[t]) sum += problem.doubles[s] * problem.doubles[t];
-                CHECK(gram[a * n + b] == sum);
+                CHECK(gram[a * n + b] == (b <= a ? sum : 0.0));  // the other half is its mirror image
             }
     }
 }
