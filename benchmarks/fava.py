@@ -19,7 +19,7 @@ import numpy as np
 
 import rankfill as rf
 from rankfill.data import Ratings, datasets, split, synthetic
-from rankfill.models.variances import NEGLIGIBLE, RATIO, best_on_path
+from rankfill.models.variances import RATIO, best_on_path, lasting_variances
 
 RATIOS = {"≈ 4k": 0.085, "≈ 28k": 0.2, "≈ 150k": 0.43}
 OFFSET = "mean"
@@ -42,8 +42,7 @@ class Parameters:
         )
         self.trace, self.trace_seconds = timed(lambda: best_on_path(bounded, "trace", largest, 2**0.5, sample, seed))
         fitted = rf.TraceTradeoff(penalty=self.penalty, offset=OFFSET, gap=1e-4).fit(sample)
-        variances = rf.factorization_variances(fitted)
-        self.variances = variances[variances > NEGLIGIBLE * variances[0]]
+        self.variances = lasting_variances(fitted)
 
     def models(self) -> dict[str, rf.Model]:
         return {

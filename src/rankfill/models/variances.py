@@ -59,7 +59,12 @@ def factorization_variances(model: Model) -> NDArray[np.float64]:
 
 def sample_variances(ratings: Ratings, sample: float | None, offset: Offset, seed: int) -> NDArray[np.float64]:
     """Those of the trace trade-off of a sub-matrix, with the penalty that cross-validation finds best there."""
-    variances = factorization_variances(tuned_tradeoff(drawn(ratings, sample, seed), offset, seed))
+    return lasting_variances(tuned_tradeoff(drawn(ratings, sample, seed), offset, seed))
+
+
+def lasting_variances(model: TraceTradeoff) -> NDArray[np.float64]:
+    """Without those of columns that were about to vanish."""
+    variances = factorization_variances(model)
     kept: NDArray[np.float64] = variances[variances > NEGLIGIBLE * variances.max(initial=0.0)]
     return kept
 
