@@ -10,6 +10,7 @@
 #pragma once
 
 #include "rankfill/csr.hpp"
+#include "rankfill/folding.hpp"
 #include "rankfill/gradient_steps.hpp"
 #include "rankfill/lanes.hpp"
 #include "rankfill/losses.hpp"
@@ -79,21 +80,50 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
     }
 }
 
+// w·x of up to as many rows x as a register has floats. A full set is folded together, to the same bits.
+template <int Blocks>
+RANKFILL_INLINE void products(const float* w, const float* const* rows, int n, int blocks, float* result) {
+    constexpr int full = kWidth<float>;
+    if (n < full) {
+        for (int i = 0; i < n; ++i) result[i] = dot<Blocks>(w, rows[i], blocks);
+        return;
+    }
+    Register<float> sums[full];
+#pragma GCC unroll 16
+    for (int i = 0; i < full; ++i) sums[kSlots<full>.of_lane[i]] = partial_dot<Blocks>(w, rows[i], blocks);
+    store(result, fold_rows<full>(sums));
+}
+
 // The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ (penalty n + shrinkage) ‖w‖² (biases are columns; see
-// GradientRule), and its value.
+// GradientRule), and its value. A few entries at a time; the rows of the next ones are fetched meanwhile.
 template <int Blocks>
 RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
+    constexpr int at_once = kWidth<float>;
     const std::int64_t begin = job.ratings.indptr[row], end = job.ratings.indptr[row + 1];
-    const int blocks = job.fixed.stride / kLanes;
+    const int blocks = Blocks ? Blocks : job.fixed.stride / kLanes;
     const float* w = job.moving.row(row);
     float* gradient = job.gradient.row(row);
     std::fill_n(gradient, job.gradient.stride, 0.0f);
     RoundSums sums;
-    for (std::int64_t k = begin; k < end; ++k) {
-        const float* x = job.fixed.row(job.ratings.indices[k]);
-        const float target = job.ratings.values[k], e = target - dot<Blocks>(w, x, blocks);
-        sums += terms(job.loss, target, e);
-        add_scaled<Blocks>(gradient, -loss_slope(job.loss, target, e), x, blocks);
+    for (std::int64_t first = begin; first < end; first += at_once) {
+        const int n = static_cast<int>(std::min<std::int64_t>(at_once, end - first));
+        const float* rows[at_once];
+        for (int i = 0; i < n; ++i) rows[i] = job.fixed.row(job.ratings.indices[first + i]);
+        for (std::int64_t k = first + at_once; k < std::min(first + 2 * at_once, end); ++k)
+            for (int block = 0; block < blocks; ++block)
+                __builtin_prefetch(job.fixed.row(job.ratings.indices[k]) + block * kLanes);
+        float slopes[at_once];
+        products<Blocks>(w, rows, n, blocks, slopes);
+        for (int i = 0; i < n; ++i) {
+            const float target = job.ratings.values[first + i], e = target - slopes[i];
+            sums += terms(job.loss, target, e);
+            slopes[i] = -loss_slope(job.loss, target, e);
+        }
+        for (int at = 0; at < blocks * kLanes; at += kWidth<float>) {
+            Register<float> sum = load(gradient + at);
+            for (int i = 0; i < n; ++i) sum = sum + slopes[i] * load(rows[i] + at);
+            store(gradient + at, sum);
+        }
     }
     add_scaled<Blocks>(gradient, job.penalty * static_cast<float>(end - begin) + job.shrinkage, w, blocks);
     return sums;
