@@ -23,15 +23,15 @@ def stacked(problem):
 @pytest.mark.parametrize("together", [False, True])
 def test_projection_is_the_nearest_point(problem, stacked, together):
     bounds = np.array([5.0]) if together else np.array([5.0, 2.0, 1.0])
-    descent = BallDescent(problem, bounds, together=together)
+    descent, metric = BallDescent(bounds, together=together), Point(problem, stacked).metric()
     x = cvxpy.Variable(stacked.shape)
-    distance = cvxpy.sum_squares(cvxpy.multiply(np.sqrt(descent.metric) * np.ones(3), x - stacked))
+    distance = cvxpy.sum_squares(cvxpy.multiply(np.sqrt(metric), x - stacked))
     groups = [x] if together else [x[:, k] for k in range(3)]
     balls = [cvxpy.sum_squares(group) <= bound for group, bound in zip(groups, bounds, strict=True)]
-    cvxpy.Problem(cvxpy.Minimize(distance), balls).solve(solver=cvxpy.CLARABEL)
-    found = descent.projected(stacked, descent.metric)
+    cvxpy.Problem(cvxpy.Minimize(distance), balls).solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    found = descent.projected(stacked, metric)
     np.testing.assert_allclose(found, x.value, atol=1e-4)
-    np.testing.assert_array_equal(descent.projected(0.1 * found, descent.metric), 0.1 * found)
+    np.testing.assert_array_equal(descent.projected(0.1 * found, metric), 0.1 * found)
 
 
 def test_gradient_is_that_of_the_loss(problem, stacked):
@@ -40,13 +40,35 @@ def test_gradient_is_that_of_the_loss(problem, stacked):
     assert np.vdot(point.gradient, change) == pytest.approx((ahead.loss - behind.loss) / 2e-5, rel=1e-6)
 
 
-def test_steps_go_down_within_the_balls_to_a_point_that_stays(problem, stacked):
+def test_metric_is_the_curvature_and_a_tenth_of_its_mean(problem, stacked):
+    entries = np.zeros(problem.shape)
+    entries[problem.pattern.users, problem.pattern.items] = problem.scale**2
+    users, items = np.split(stacked**2, [len(entries)])
+    curvature = np.vstack([entries @ items, entries.T @ users])
+    point = Point(problem, stacked)
+    np.testing.assert_allclose(point.metric(), curvature + 0.1 * curvature.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(point.in_single().metric()[:, :3], point.metric(), rtol=1e-5)
+
+
+def test_single_precision_is_the_same_to_its_digits(problem, stacked):
+    double = Point(problem, stacked)
+    single = double.in_single()
+    assert single.stacked.dtype == single.gradient.dtype == np.float32
+    assert single.loss == pytest.approx(double.loss, rel=1e-6)
+    np.testing.assert_allclose(single.gradient[:, :3], double.gradient, rtol=1e-4, atol=1e-4)
+    assert not single.gradient[:, 3:].any()
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_steps_go_down_within_the_balls_to_a_point_that_stays(problem, stacked, precision):
     bounds = np.array([5.0, 2.0, 0.1])
-    descent = BallDescent(problem, bounds)
-    points = descent.spectral(Point(problem, descent.projected(stacked, descent.metric)))
+    descent, start = BallDescent(bounds), Point(problem, stacked)
+    start = Point(problem, descent.projected(stacked, start.metric()))
+    points = descent.spectral(start.in_single() if precision == "single" else start)
     reached = [next(points) for _ in range(400)]
     assert (np.diff([point.loss for point in reached]) <= 0).all()
-    assert all((np.square(point.stacked).sum(axis=0) <= bounds * (1 + 1e-9)).all() for point in reached)
+    assert all((np.square(point.stacked, dtype=float)[:, :3].sum(axis=0) <= bounds).all() for point in reached)
     last = reached[-1]
-    ahead = descent.projected(last.stacked - last.gradient / descent.metric, descent.metric)
+    assert last.is_double
+    ahead = descent.projected(last.stacked - last.gradient / last.metric(), last.metric())
     np.testing.assert_allclose(ahead, last.stacked, atol=1e-4)

@@ -257,5 +257,5 @@ def test_settings_that_cannot_be_are_refused_in_words(ratings, parameters, words
 
 
 def test_there_is_no_certificate(ratings):
-    with pytest.raises(TypeError, match="the problem of FAVA is not convex"):
+    with pytest.raises(TypeError, match="only trace-norm models have a certificate, found FAVA"):
         rf.certificate(rf.FAVA(variances=VARIANCES).fit(ratings), ratings)

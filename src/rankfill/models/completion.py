@@ -51,6 +51,22 @@ class Problem:
         """λ_max: from here on Z = 0 is the solution."""
         return spectral_bound(self.descent(self.values))
 
+    @cached_property
+    def both_sides(self) -> Rows:
+        """The values in single precision, by user, then by item; users and items are numbered as one."""
+        by_user, by_item = self.pattern.by_user, self.pattern.by_item
+        values = self.values.astype(np.float32)
+        return Rows(
+            np.append(by_user.indptr, by_user.indptr[-1] + by_item.indptr[1:]),
+            np.append(by_user.indices + np.int32(self.shape[0]), by_item.indices),
+            np.append(values, values[self.pattern.order]),
+        )
+
+    @cached_property
+    def scales(self) -> NDArray[np.float32]:
+        """1/d of users, then of items, as a column."""
+        return np.concatenate([self.user_scale, self.item_scale]).astype(np.float32)[:, None]
+
     def residual(self, solution: LowRank) -> NDArray[np.float64]:
         return self.values - self.predicted(solution)
 

@@ -4,8 +4,8 @@ G. Zeng, H. Zhu, Q. Liu, P. Luo, E. Chen, T. Zhang, *Matrix Factorization with S
 
     min ½ Σ_Ω (r_ui − o_ui − p_u·q_i)²   subject to  (1/N) Σ_i Y_ik² ≤ σ_k²,  k = 1 … K,    Y = [P; Q]      (eq. 3)
 
-N counts the users and items that have ratings, o is the `offset` of `trace_norm.py`. The paper's G counts every rating
-twice, so that G = 4 times this.
+N counts the users and items that have ratings, o is the `offset` of `offset_model.py`. The paper's G counts every
+rating twice, so that G = 4 times this.
 
 **Start** (section 3.3): column by column the eigenvector of the smallest eigenvalue of the gradient, which is [u; v]/√2
 of the leading singular pair of the residual, as long as an exact line search says (eq. 17) and the ball allows.
@@ -23,20 +23,23 @@ variances="auto" draws a sub-matrix, tunes `TraceTradeoff` there by cross-valida
 number of factors of what it finds (`variances.py`).
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Ridge, solve_rows
-from rankfill.linalg import LowRank, SingularPairs, SparseMatrix, start_block, subspace_iteration
+from rankfill.linalg import LowRank, SingularPairs, SparseMatrix, one_blas_thread, start_block, subspace_iteration
 from rankfill.models.ball_descent import BallDescent, Point
+from rankfill.models.completion import Problem
+from rankfill.models.offset_model import Offset, OffsetModel, Weighting
 from rankfill.models.settings import check_positive, check_word
-from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel, Weighting
+from rankfill.models.training import Callback, Training
 from rankfill.models.variances import sample_variances
 
 Steps = Literal["spectral", "halving"]
@@ -47,7 +50,7 @@ _LEAST_MULTIPLIER = 1e-3
 """Of a factor, as a share of s²/σ²: what it would be for factors from N(0, σ²) and errors of mean square s²."""
 
 
-class FAVA(TraceNormModel):
+class FAVA(OffsetModel):
     """Factors no larger than in a small sample where their size was tuned: nothing to tune on the whole.
 
     Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
@@ -64,8 +67,6 @@ class FAVA(TraceNormModel):
     array([1.], dtype=float32)
     """
 
-    convex = False
-    gap: float | None = None
     weighting: Weighting = "constant"
 
     variances_: NDArray[np.float64]
@@ -117,29 +118,36 @@ class FAVA(TraceNormModel):
         self.multipliers_ = np.zeros_like(self.variances_)
         return problem
 
-    def _level_of_noise(self, *_: Any) -> float:
-        """`penalty_` comes from the solution."""
-        return 0.0
+    def _learn(
+        self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
+    ) -> None:
+        problem = self._prepare(ratings)
+        start = LowRank.zero(*problem.shape) if init is None else self._rows_of(init, problem)
+        with one_blas_thread(), Training(self, validation, callbacks) as training:
+            for _, point in zip(training.epochs(), self._points(problem, start), strict=False):
+                left, right = (side[:, : len(self.variances_)] for side in point.sides)
+                self._keep(problem, LowRank(left, right))
+                self._take_multipliers(point)
+                training.report(point.loss, math.sqrt(2 * point.loss / len(ratings)))
 
-    def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
+    def _points(self, problem: Problem, start: LowRank) -> Iterator[Point]:
+        """One a pass; training ends with them."""
         bounds = sum(problem.shape) * self.variances_
-        descent = BallDescent(problem, bounds)
-        first = Point(problem, np.vstack(steepest_start(problem, bounds, start, self.seed)))
-        points: Iterator[Point] = repeat(first)
-        if len(bounds):
-            first = Point(problem, descent.projected(first.stacked, descent.metric))
-            halving = self.steps == "halving"
-            points = descent.halving(first, 4 * self.variances_, self.accuracy) if halving else descent.spectral(first)
-        for point in points:
-            along = -np.sum(point.gradient * point.stacked, axis=0) if len(bounds) else np.zeros(0)
-            squares = np.square(point.stacked).sum(axis=0)
-            self.multipliers_ = np.maximum(np.divide(along, squares, out=np.zeros_like(along), where=squares > 0), 0.0)
-            self.penalty_ = float(along.sum() / squares.sum()) if squares.any() else 0.0
-            yield point.iterate
+        descent = BallDescent(bounds)
+        point = Point.of(problem, steepest_start(problem, bounds, start, self.seed))
+        if len(bounds) == 0:
+            return repeat(point)
+        point = Point(problem, descent.projected(point.stacked, point.metric()))
+        if self.steps == "halving":
+            return descent.halving(point, 4 * self.variances_, self.accuracy)
+        return descent.spectral(point.in_single())
 
-    def _start_at(self, init: TraceNormModel, problem: Problem) -> LowRank:
-        """Its factors as they are: each column has a ball of its own."""
-        return self._rows_of(init, problem)
+    def _take_multipliers(self, point: Point) -> None:
+        rank = len(self.variances_)
+        along = -np.einsum("ij,ij->j", point.gradient, point.stacked, dtype=np.float64)[:rank]
+        squares = np.einsum("ij,ij->j", point.stacked, point.stacked, dtype=np.float64)[:rank]
+        self.multipliers_ = np.maximum(np.divide(along, squares, out=np.zeros_like(along), where=squares > 0), 0.0)
+        self.penalty_ = float(along.sum() / squares.sum()) if squares.any() else 0.0
 
     def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
         """Each factor with its multiplier as penalty, which is 1 in units of its square root."""
@@ -150,9 +158,6 @@ class FAVA(TraceNormModel):
         values = known.values - rows[known.user_indices, self.rank_] if self.biased_ else known.values
         solve_rows(known.by_user._replace(values=values), rows, items, replace(ridge, penalty=1.0))
         rows[:, : self.rank_] /= units
-
-    def _objective(self, problem: Problem, iterate: Iterate) -> float:
-        return 0.5 * float(iterate.residual @ iterate.residual)
 
     def _snapshot(self) -> Any:
         return super()._snapshot(), self.multipliers_

@@ -69,13 +69,13 @@ class TraceBounded(TraceBoundModel):
 
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
         current = self._within_bound(problem, start)
-        descent = BallDescent(problem, np.array([2 * self.trace_]), together=True)
+        descent = BallDescent(np.array([2 * self.trace_]), together=True)
         vectors = current.solution.right
         while True:
             stepped, vectors = self._stepped(problem, current, vectors)
             reached = stepped
             if stepped.solution.rank > 0:
-                *_, last = islice(descent.spectral(Point(problem, np.vstack(stepped.solution))), STEPS)
+                *_, last = islice(descent.spectral(Point.of(problem, stepped.solution)), STEPS)
                 reached = problem.iterate(balanced(last.sides))
             current = min(current, stepped, reached, key=lambda iterate: self._objective(problem, iterate))
             along = float(current.residual @ (problem.values - current.residual))

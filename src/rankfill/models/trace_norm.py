@@ -2,9 +2,7 @@
 
     J(W) = ½ Σ_Ω (r_ui − o_ui − w_ui)² + λ ‖D_u W D_i‖_*
 
-o is the `offset`, subtracted first: nothing, the mean rating, or the effects of user and item (`Bias()`). With
-weighting="constant" D_u and D_i are identities; with "count" they hold the square roots of how many ratings the row
-has, relative to the mean number: rows with few ratings cost less. The unknown of all solvers is Z = D_u W D_i, as
+The offset o and the weighting D are those of `offset_model.py`. The unknown of all solvers is Z = D_u W D_i, as
 Z = left · rightᵀ; entries are w_ui = c_ui z_ui, c_ui = 1/(d_u d_i).
 
 **Certificate.** The dual is max_q Σ_Ω (q r − ½ q²) subject to σ₁(c ∘ q) ≤ λ. From the residual e of any iterate,
@@ -24,13 +22,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Ridge, padded, solve_rows
 from rankfill.linalg import (
     LowRank,
     SparseMatrix,
@@ -40,62 +37,26 @@ from rankfill.linalg import (
     spectral_bound,
 )
 from rankfill.models.bias import Bias
-from rankfill.models.completion import Iterate, Problem, problem_of
-from rankfill.models.factors import FactorModel
+from rankfill.models.completion import Iterate, Problem
 from rankfill.models.gap_proof import GapProof
-from rankfill.models.settings import check_positive, check_training, check_word
+from rankfill.models.offset_model import Offset, OffsetModel, Weighting
+from rankfill.models.settings import check_positive
 from rankfill.models.training import Callback, EpochReport, Training
 from rankfill.objectives.penalties import BY_COUNT, LEAST, norm_of_noise
 
 __all__ = ["Iterate", "Offset", "Problem", "TraceNormModel", "Weighting"]
 
-Offset = Literal["none", "mean", "bias"]
-Weighting = Literal["constant", "count"]
 
-
-class TraceNormModel(FactorModel):
+class TraceNormModel(OffsetModel):
     """Subclasses make `_iterates`; each of them is a pass: kept, measured and reported here."""
 
     convex: ClassVar[bool] = True
     """Whether what it finds is the solution of the problem above: then there is a certificate."""
-    offset: Offset
-    weighting: Weighting
     gap: float | None
-    passes: int
-    tol: float | None
-    seed: int
-    penalty_: float
 
     @abstractmethod
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
         """One a pass; training ends with them. `start` is the zero matrix, or what `init` has learned; Z balanced."""
-
-    def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
-        """The best rows for people not in training, the items as they are: (p_u, b_u, 1) with offset="bias"."""
-        self._check_fitted()
-        known = self._in_own_items(new_user_ratings)
-        rows = padded(known.n_users, max(self._width, 1))
-        if self.biased_:
-            left_over = known.values - np.float32(self.offset_) - self.item_biases_[known.item_indices]
-            rows[:, self.rank_] = Bias().shrunk_mean(known.user_indices, left_over, known.n_users)
-            rows[:, self.rank_ + 1] = 1
-        if self.rank_:
-            by_count = self.weighting == "count"
-            rated = int((self._user_counts.array > 0).sum())
-            ridge = Ridge(
-                rank=self.rank_,
-                penalty=self.penalty_ * rated / self.n_ratings_ if by_count else self.penalty_,
-                by_count=by_count,
-                offset=self.offset_,
-                held_column=self.rank_ + 1 if self.biased_ else -1,
-            )
-            self._fit_rows(known, rows, ridge)
-        return rows[:, : self._width]
-
-    def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
-        """Moves the factors of the rows, and not their biases, to where they are best."""
-        values = known.values - rows[known.user_indices, self.rank_] if self.biased_ else known.values
-        solve_rows(known.by_user._replace(values=values), rows, self._items.array, ridge)
 
     def largest_penalty(self, ratings: Ratings) -> float:
         """λ_max: from this penalty on nothing is learned beside the offset."""
@@ -107,9 +68,6 @@ class TraceNormModel(FactorModel):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        check_training(self)
-        check_word("offset", self.offset, Offset)
-        check_word("weighting", self.weighting, Weighting)
         if self.gap is not None:
             check_positive("gap", self.gap)
         if getattr(self, "penalty", None) is not None:
@@ -138,27 +96,17 @@ class TraceNormModel(FactorModel):
             penalty /= 3
 
     def _prepare(self, ratings: Ratings) -> Problem:
-        """Takes note of the offset, and of λ where the settings or the data give it."""
-        effects = Bias().fit(ratings)
-        biased = self.offset == "bias"
-        width = 2 * biased
-        users, items = (padded(n, max(width, 1)) for n in ratings.shape)
-        if biased:
-            users[:, 0], users[:, 1] = effects.user_factors_[:, 1], 1
-            items[:, 0], items[:, 1] = 1, effects.item_factors_[:, 0] - np.float32(self.mean_)
-        self._set_factors(users, items, 0, biased=biased, offset=0.0 if self.offset == "none" else self.mean_)
-        problem = problem_of(ratings, self._levels(ratings), by_count=self.weighting == "count")
+        """Takes note of λ as well, where the settings or the data give it."""
+        problem = super()._prepare(ratings)
         penalty: float | None = getattr(self, "penalty", None)
-        self.penalty_ = self._level_of_noise(problem, ratings, effects) if penalty is None else float(penalty)
+        self.penalty_ = self._level_of_noise(problem, ratings) if penalty is None else float(penalty)
         return problem
 
-    def _levels(self, ratings: Ratings) -> NDArray[np.float64]:
-        """o of every rating."""
-        biases = self.user_biases_.astype(np.float64)[ratings.user_indices] + self.item_biases_[ratings.item_indices]
-        return self.offset_ + biases
-
-    def _level_of_noise(self, problem: Problem, ratings: Ratings, effects: Bias) -> float:
-        left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
+    def _level_of_noise(self, problem: Problem, ratings: Ratings) -> float:
+        left_over = problem.values
+        if not self.biased_:
+            effects = Bias().fit(ratings)
+            left_over = ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
         slopes = self._slopes(ratings.values, left_over)
         size = float(np.sqrt(np.mean(slopes**2)))
         if self.weighting == "count":
@@ -169,34 +117,6 @@ class TraceNormModel(FactorModel):
 
     def _start_at(self, init: "TraceNormModel", problem: Problem) -> LowRank:
         return balanced(self._rows_of(init, problem))
-
-    def _rows_of(self, init: "TraceNormModel", problem: Problem) -> LowRank:
-        """Z of the other model at the ids that both know; zero elsewhere."""
-        init._check_fitted()
-        sides = []
-        for theirs, own_ids, their_ids, rows, scale in (
-            (init._users, self.users_, init.users_, problem.users, problem.user_scale),
-            (init._items, self.items_, init.items_, problem.items, problem.item_scale),
-        ):
-            numbers = self._own_rows(their_ids, own_ids)[rows]
-            factors = theirs.array[numbers, : init.rank_].astype(np.float64)
-            factors[numbers < 0] = 0
-            sides.append(factors / scale[:, None])
-        return LowRank(*sides)
-
-    def _keep(self, problem: Problem, solution: LowRank) -> None:
-        """Makes Z the factors of the model."""
-        sides = []
-        for old, rows, factors, scale in (
-            (self._users.array, problem.users, solution.left, problem.user_scale),
-            (self._items.array, problem.items, solution.right, problem.item_scale),
-        ):
-            new = padded(len(old), max(solution.rank + 2 * self.biased_, 1))
-            new[rows, : solution.rank] = factors * scale[:, None]
-            if self.biased_:
-                new[:, solution.rank : solution.rank + 2] = old[:, self.rank_ : self.rank_ + 2]
-            sides.append(new)
-        self._set_factors(sides[0], sides[1], solution.rank, biased=self.biased_, offset=self.offset_)
 
     def _objective(self, problem: Problem, iterate: Iterate) -> float:
         return problem.objective(iterate, self.penalty_)
@@ -221,25 +141,10 @@ class TraceNormModel(FactorModel):
         if not self.convex:
             name = type(self).__name__
             raise TypeError(f"the problem of {name} is not convex, so that there is no certificate; try TraceTradeoff")
-        problem = problem_of(ratings, self._levels(ratings), by_count=self.weighting == "count")
+        problem = self._problem(ratings)
         iterate = problem.iterate(self._start_at(self, problem))
         largest = spectral_bound(self._descent(problem, iterate))
         return iterate, self._objective(problem, iterate), self._lower_bound(problem, iterate, largest), largest
 
     def _goal_reached(self, report: EpochReport) -> bool:
         return self.gap is not None and report.gap is not None and report.gap <= self.gap
-
-    def _snapshot(self) -> Any:
-        return *super()._snapshot(), self.rank_
-
-    def _restore(self, snapshot: Any) -> None:
-        super()._restore(snapshot[:2])
-        self.rank_ = snapshot[2]
-
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        tensors, about = super()._state()
-        return tensors, about | {"penalty": self.penalty_}
-
-    def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-        super()._set_state(tensors, about)
-        self.penalty_ = about["penalty"]

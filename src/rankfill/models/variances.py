@@ -19,7 +19,7 @@ from rankfill.data.folds import stratified_folds
 from rankfill.linalg import LowRank, balanced
 from rankfill.models.base import Model
 from rankfill.models.factors import FactorModel
-from rankfill.models.trace_norm import Offset
+from rankfill.models.offset_model import Offset
 from rankfill.models.trace_tradeoff import TraceTradeoff
 from rankfill.models.training import ended_by_interruption
 from rankfill.objectives.measures import rmse
