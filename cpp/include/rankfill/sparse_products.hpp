@@ -7,11 +7,22 @@
 
 namespace rankfill::RANKFILL_ISA {
 
+// The next row of `right` is on its way while one is multiplied: short ones asked for at once, long ones by and by.
 template <int Blocks, class T>
 void entries_of_row(const Pattern& pattern, Block<const T> left, Block<const T> right, std::int64_t row, T* result) {
+    constexpr int line = 64 / sizeof(T);
     const T* own = left.row(row);
-    for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
-        result[t] = dot<Blocks>(own, right.row(pattern.indices[t]), static_cast<int>(left.width / kLanes));
+    const std::int64_t end = pattern.indptr[row + 1];
+    for (std::int64_t t = pattern.indptr[row]; t < end; ++t) {
+        const T* other = right.row(pattern.indices[t]);
+        const T* following = right.row(pattern.indices[std::min(t + 1, end - 1)]);
+        for (int at = 0; at < Blocks * kLanes; at += line) __builtin_prefetch(following + at);
+        const auto product = [&](int at) {
+            if (Blocks == 0 && at % line == 0) __builtin_prefetch(following + at);
+            return load(own + at) * load(other + at);
+        };
+        result[t] = fold<T>(partial_sum<T, Blocks>(static_cast<int>(left.width / kLanes), product));
+    }
 }
 
 // `Parts` registers of a row of the product stay where they are while the entries of the row go by.

@@ -4,12 +4,13 @@
 
 In p_u = c_u l_u, q_i = c_i r_i, where c_ui = c_u c_i, the gradient is λ p_u/c_u² − Σ_i e_ui q_i, likewise for items. It
 is divided by λ/c_u² + Σ_i q_i², column by column: in the basis of singular vectors the curvature is about that. Along a
-line every residual is a parabola in the step, so that F is a polynomial of degree four: its first minimum is taken.
-Directions are those of Polak and Ribière. A step takes two sparse products and three of entries, in single precision
-and in units in which ratings have about size 1.
+line every residual is a parabola in the step, known from the entries one step ahead and one step back, so that F is a
+polynomial of degree four: its first minimum is taken. Directions are those of Polak and Ribière. A step takes two sparse
+products and two of entries, in single precision and in units in which ratings have about size 1.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from rankfill.models.completion import Problem
 
 Factors = NDArray[np.float32]
 """Of users, then of items, in rows."""
+Entries = NDArray[np.float32]
 
 
 _MOST_STEPS = 25
@@ -53,7 +55,8 @@ class FactorDescent:
         curvature = penalties + self._products(np.ones_like(residual), factors**2)
         direction, before, energies = np.zeros_like(factors), np.zeros_like(factors), [1.0]
         for _ in range(_MOST_STEPS):
-            gradient = penalties * factors - self._products(residual, factors)
+            gradient = self._products(-residual, factors)
+            gradient += penalties * factors
             scaled = gradient / curvature
             energies.append(_dot(gradient, scaled))
             if energies[-1] <= _LITTLE * energies[1]:
@@ -61,37 +64,49 @@ class FactorDescent:
             direction *= np.float32(max(0.0, (energies[-1] - _dot(before, scaled)) / energies[-2]))
             direction -= scaled
             before = gradient
-            step, residual = self._along(factors, direction, residual, penalties)
+            line = self._line(factors, direction, residual)
+            weights = float(penalties[:, 0] @ np.einsum("ik,ik->i", direction, direction))
+            step = line.first_minimum(_dot(gradient, direction), 0.5 * weights)
             if step == 0.0:
                 break
+            residual = line.residual(step)
             factors += np.float32(step) * direction
         solution = factors[:, : start.rank].astype(np.float64) * (root / self._scales)
         return LowRank(solution[: self._n_users], solution[self._n_users :])
 
-    def _products(self, values: NDArray[np.float32], factors: Factors) -> Factors:
+    def _products(self, values: Entries, factors: Factors) -> Factors:
         """Σ_i values · q_i of every user, Σ_u values · p_u of every item."""
         return sparse_times(self._both, np.append(values, values[self._by_item]), factors)
 
-    def _entries(self, of_users: Factors, of_items: Factors) -> NDArray[np.float32]:
+    def _entries(self, of_users: Factors, of_items: Factors) -> Entries:
         return sparse_entries(self._ratings, of_users[: self._n_users], of_items)
 
-    def _along(
-        self, factors: Factors, direction: Factors, residual: NDArray[np.float32], penalties: NDArray[np.float32]
-    ) -> tuple[float, NDArray[np.float32]]:
-        """The step to the first minimum along a line, 0 where it leads up, and the residual there."""
-        e = residual.astype(np.float64)
-        slopes = self._entries(direction, factors).astype(np.float64) + self._entries(factors, direction)
-        bends = self._entries(direction, direction).astype(np.float64)
-        weighted = penalties * direction
-        first = _dot(weighted, factors) - e @ slopes
-        second = 0.5 * _dot(weighted, direction) + 0.5 * slopes @ slopes - e @ bends
-        if not first < 0:
-            return 0.0, residual
-        stationary = np.roots([2 * (bends @ bends), 3 * (slopes @ bends), 2 * second, first])
-        step = float(stationary.real[(np.abs(stationary.imag) <= 1e-9) & (stationary.real > 0)].min(initial=np.inf))
-        if not np.isfinite(step):
-            return 0.0, residual
-        return step, (e - step * slopes - step**2 * bends).astype(np.float32)
+    def _line(self, factors: Factors, direction: Factors, residual: Entries) -> "_Line":
+        ahead, back = (self._entries(moved, moved) for moved in (factors + direction, factors - direction))
+        return _Line(residual, 0.5 * (ahead - back), 0.5 * (ahead + back) - (self._targets - residual))
+
+
+class _Line(NamedTuple):
+    """The residuals along a line: start − t · slopes − t² · bends, t the step."""
+
+    start: Entries
+    slopes: Entries
+    bends: Entries
+
+    def first_minimum(self, slope: float, bend: float) -> float:
+        """Of ½ Σ residual² and a quadratic function, 0 where that leads up.
+
+        `slope` is that of both together at t = 0, `bend` the coefficient of t² of the function.
+        """
+        start, slopes, bends = (each.astype(np.float64) for each in self)
+        quadratic = bend + 0.5 * slopes @ slopes - start @ bends
+        stationary = np.roots([2 * (bends @ bends), 3 * (slopes @ bends), 2 * quadratic, slope])
+        ahead = stationary.real[(np.abs(stationary.imag) <= 1e-9) & (stationary.real > 0)]
+        step = float(ahead.min(initial=np.inf))
+        return step if slope < 0 and np.isfinite(step) else 0.0
+
+    def residual(self, step: float) -> Entries:
+        return self.start - np.float32(step) * (self.slopes + np.float32(step) * self.bends)
 
 
 def _dot(one: Factors, other: Factors) -> float:

@@ -33,7 +33,7 @@ class GapProof:
         if self._goal is None:
             return None
         largest, asked = 0.0, _ASKED * self._goal
-        for search in (self._within, self._anywhere):  # the quick one first
+        for search in (self._anywhere, self._within):  # the quick one first
             largest = max(largest, search(descent, solution))
             gap = gap_with(largest)
             if gap >= asked:
