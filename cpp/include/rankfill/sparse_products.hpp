@@ -25,12 +25,16 @@ void entries_of_row(const Pattern& pattern, Block<const T> left, Block<const T> 
     }
 }
 
-// `Parts` registers of a row of the product stay where they are while the entries of the row go by.
+// `Parts` registers of a row of the product stay where they are while the entries of the row go by; the next entry's
+// part of the block is on its way.
 template <int Parts, class T>
 RANKFILL_INLINE void times_tile(const Pattern& pattern, const T* values, Block<const T> block, std::int64_t row,
                                 std::int64_t column, T* result) {
     Register<T> sums[Parts] = {};
-    for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t) {
+    const std::int64_t end = pattern.indptr[row + 1];
+    for (std::int64_t t = pattern.indptr[row]; t < end; ++t) {
+        const T* following = block.row(pattern.indices[std::min(t + 1, end - 1)]) + column;
+        for (int p = 0; p < Parts; p += 64 / RANKFILL_VECTOR_BYTES) __builtin_prefetch(following + p * kWidth<T>);
         const T* x = block.row(pattern.indices[t]) + column;
         for (int p = 0; p < Parts; ++p) sums[p] = sums[p] + values[t] * load(x + p * kWidth<T>);
     }
@@ -41,13 +45,15 @@ RANKFILL_INLINE void times_tile(const Pattern& pattern, const T* values, Block<c
 template <class T>
 void times_rows(const Pattern& pattern, const T* values, Block<const T> block, std::int64_t first, std::int64_t last,
                 std::int64_t from, std::int64_t to, Block<T> result) {
-    constexpr int wide = 8;
     for (std::int64_t row = first; row < last; ++row) {
         T* target = result.row(row);
         std::int64_t c = from;
-        for (; c + wide * kWidth<T> <= to; c += wide * kWidth<T>)
-            times_tile<wide>(pattern, values, block, row, c, target);
-        for (; c + kWidth<T> <= to; c += kWidth<T>) times_tile<1>(pattern, values, block, row, c, target);
+        const auto tiles = [&]<int Parts>() {
+            for (; c + Parts * kWidth<T> <= to; c += Parts * kWidth<T>)
+                times_tile<Parts>(pattern, values, block, row, c, target);
+        };
+        tiles.template operator()<8>(), tiles.template operator()<4>();
+        tiles.template operator()<2>(), tiles.template operator()<1>();
         for (; c < to; ++c) {
             T sum = 0;
             for (std::int64_t t = pattern.indptr[row]; t < pattern.indptr[row + 1]; ++t)
