@@ -4,9 +4,9 @@
 
 In p_u = c_u l_u, q_i = c_i r_i, where c_ui = c_u c_i, the gradient is λ p_u/c_u² − Σ_i e_ui q_i, likewise for items. It
 is divided by λ/c_u² + Σ_i q_i², column by column: in the basis of singular vectors the curvature is about that. Along a
-line every residual is a parabola in the step, known from the entries one step ahead and one step back, so that F is a
-polynomial of degree four: its first minimum is taken. Directions are those of Polak and Ribière. A step takes two sparse
-products and two of entries, in single precision and in units in which ratings have about size 1.
+line every residual is a parabola in the step, known from the entries at a point ahead and a point back, so that F is a
+polynomial of degree four: its first minimum is taken. Directions are those of Polak and Ribière. A step takes two
+sparse products and two of entries, in single precision and in units in which ratings have about size 1.
 """
 
 import math
@@ -64,13 +64,15 @@ class FactorDescent:
             direction *= np.float32(max(0.0, (energies[-1] - _dot(before, scaled)) / energies[-2]))
             direction -= scaled
             before = gradient
-            line = self._line(factors, direction, residual)
-            weights = float(penalties[:, 0] @ np.einsum("ik,ik->i", direction, direction))
-            step = line.first_minimum(_dot(gradient, direction), 0.5 * weights)
+            moved = direction * np.float32(math.sqrt(_dot(factors, factors) / (_dot(direction, direction) or 1.0)))
+            line = self._line(factors, moved, residual)
+            pulled = float(penalties[:, 0] @ np.einsum("ik,ik->i", moved, moved))
+            step = line.first_minimum(_dot(gradient, moved), 0.5 * pulled)
             if step == 0.0:
                 break
             residual = line.residual(step)
-            factors += np.float32(step) * direction
+            moved *= np.float32(step)
+            factors += moved
         solution = factors[:, : start.rank].astype(np.float64) * (root / self._scales)
         return LowRank(solution[: self._n_users], solution[self._n_users :])
 
@@ -81,9 +83,11 @@ class FactorDescent:
     def _entries(self, of_users: Factors, of_items: Factors) -> Entries:
         return sparse_entries(self._ratings, of_users[: self._n_users], of_items)
 
-    def _line(self, factors: Factors, direction: Factors, residual: Entries) -> "_Line":
-        ahead, back = (self._entries(moved, moved) for moved in (factors + direction, factors - direction))
-        return _Line(residual, 0.5 * (ahead - back), 0.5 * (ahead + back) - (self._targets - residual))
+    def _line(self, factors: Factors, moved: Factors, residual: Entries) -> "_Line":
+        """`moved` is as large as the factors: so that rounding takes as little as can be of what it changes."""
+        ahead, back = (self._entries(each, each) for each in (factors + moved, factors - moved))
+        half = np.float32(0.5)
+        return _Line(residual, half * (ahead - back), half * (ahead + back) - (self._targets - residual))
 
 
 class _Line(NamedTuple):
@@ -94,19 +98,20 @@ class _Line(NamedTuple):
     bends: Entries
 
     def first_minimum(self, slope: float, bend: float) -> float:
-        """Of ½ Σ residual² and a quadratic function, 0 where that leads up.
+        """Of ½ Σ residual² and a quadratic function together, 0 where that leads up.
 
-        `slope` is that of both together at t = 0, `bend` the coefficient of t² of the function.
+        `slope` is that of both at t = 0, `bend` the coefficient of t² of the function.
         """
         start, slopes, bends = (each.astype(np.float64) for each in self)
-        quadratic = bend + 0.5 * slopes @ slopes - start @ bends
-        stationary = np.roots([2 * (bends @ bends), 3 * (slopes @ bends), 2 * quadratic, slope])
-        ahead = stationary.real[(np.abs(stationary.imag) <= 1e-9) & (stationary.real > 0)]
+        quadratic = bend + 0.5 * float(slopes @ slopes) - float(start @ bends)
+        stationary = np.roots([2 * float(bends @ bends), 3 * float(slopes @ bends), 2 * quadratic, slope])
+        ahead = stationary.real[(stationary.real > 0) & (np.abs(stationary.imag) <= 1e-9 * stationary.real)]
         step = float(ahead.min(initial=np.inf))
         return step if slope < 0 and np.isfinite(step) else 0.0
 
     def residual(self, step: float) -> Entries:
-        return self.start - np.float32(step) * (self.slopes + np.float32(step) * self.bends)
+        change: Entries = np.float32(step) * (self.slopes + np.float32(step) * self.bends)
+        return self.start - change
 
 
 def _dot(one: Factors, other: Factors) -> float:
