@@ -59,18 +59,18 @@ def test_objective_is_the_optimum_of_cvxpy(penalty):
 
 
 @pytest.mark.parametrize(
-    ("loss", "penalty", "gap"), [("absolute", 0.7, 0.01), ("huber", 0.4, 1e-4), ("logistic", 0.35, 1e-4)]
+    ("loss", "penalty"), [("absolute", 0.7), ("absolute", 0.3), ("huber", 0.4), ("logistic", 0.35)]
 )
-def test_other_losses_reach_the_optimum_of_cvxpy_with_a_proof(loss, penalty, gap):
-    """The rounding of |e| makes the last steps to its optimum short."""
-    ratings = small_ratings(signs=loss == "logistic")
-    model = rf.PrimalDual(penalty=penalty, loss=loss, offset="none", gap=gap, tol=None, passes=400).fit(ratings)
+def test_other_losses_reach_the_optimum_of_cvxpy_with_a_proof(loss, penalty):
+    ratings, gap = small_ratings(signs=loss == "logistic"), 1e-5
+    model = rf.PrimalDual(penalty=penalty, loss=loss, offset="none", gap=gap, tol=None, passes=200).fit(ratings)
     best = optimum(ratings, penalty, loss)
     assert best <= value(model, ratings, penalty, loss) * (1 + 1e-6)
-    assert value(model, ratings, penalty, loss) == pytest.approx(best, rel=gap / 5)
+    assert value(model, ratings, penalty, loss) == pytest.approx(best, rel=gap)
     assert model.history_[-1].gap <= gap
     assert model.history_[-1].objective * (1 - model.history_[-1].gap) <= best * (1 + 1e-6)
     assert 0 < model.rank_ < 9
+    assert rf.certificate(model, ratings).relative_gap <= 1.1 * gap
 
 
 def test_weighting_by_count_is_the_weighted_trace_norm():
@@ -124,20 +124,34 @@ def test_from_the_largest_penalty_on_the_solution_is_zero():
         assert rf.PrimalDual(penalty=largest * 0.99, schedule=schedule, offset="none", passes=3).fit(ratings).rank_ > 0
 
 
-def test_schedules_order_as_promised():
-    """One direction a pass where only one is added; newest ends above the optimum and says so."""
+def test_newest_ends_above_the_optimum_and_says_so():
     ratings = small_ratings(share=0.6)
-    newest, full, tightened = (
-        rf.PrimalDual(penalty=0.5, schedule=schedule, offset="none", tol=None, passes=40).fit(ratings).history_
-        for schedule in SCHEDULES
+    common = {"penalty": 0.5, "offset": "none", "tol": None, "passes": 40}
+    newest, tightened = (
+        rf.PrimalDual(schedule=schedule, **common).fit(ratings) for schedule in ("newest", "retighten")
     )
-    assert newest[-1].objective > full[-1].objective
-    assert newest[-1].gap > 1e-3
-    assert tightened[-1].objective <= full[-1].objective * (1 + 1e-6)
-    assert tightened[-1].gap < 1e-5
-    assert full[-1].objective == pytest.approx(tightened[-1].objective, rel=0.01)
-    one = rf.PrimalDual(penalty=0.5, schedule="full", offset="none", tol=None, passes=3).fit(ratings)
-    assert one.rank_ <= 3
+    assert tightened.history_[-1].gap < 1e-5
+    assert newest.history_[-1].objective > 1.01 * tightened.history_[-1].objective
+    assert newest.history_[-1].gap > 0.01
+
+
+def test_full_comes_as_near_as_its_theorem_says():
+    """One direction a pass, and an excess over the optimum of at most a constant over the passes."""
+    ratings = small_ratings(share=0.6)
+    model = rf.PrimalDual(penalty=0.5, schedule="full", offset="none", tol=None, passes=60).fit(ratings)
+    excess = np.array([report.objective for report in model.history_]) - optimum(ratings, 0.5)
+    passes = np.arange(1, 61)
+    assert (excess > 0).all()
+    assert (passes * excess)[5:].max() <= 6 * excess[5]
+    assert rf.PrimalDual(penalty=0.5, schedule="full", offset="none", tol=None, passes=3).fit(ratings).rank_ <= 3
+
+
+def test_full_reaches_the_optimum_where_directions_are_few():
+    ratings = small_ratings(n_items=8, share=0.6)
+    ratings = ratings.select(ratings.item_indices < 3)
+    model = rf.PrimalDual(penalty=0.5, schedule="full", offset="none", gap=1e-4, tol=None, passes=60).fit(ratings)
+    assert model.history_[-1].gap <= 1e-4
+    assert model.history_[-1].objective == pytest.approx(optimum(ratings, 0.5), rel=1e-6)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -146,26 +160,26 @@ def test_rank_stays_within_its_bound(schedule):
     assert model.fit(small_ratings()).rank_ == 2
 
 
-def test_nonnegative_is_not_worse_than_multiplicative_updates_and_above_the_free_optimum():
-    for seed in (0, 2):
-        ratings, penalty = small_ratings(seed, share=0.5), 1.0
-        model = rf.PrimalDual(penalty=penalty, nonnegative=True, offset="none", tol=None, passes=100).fit(ratings)
-        rivals = [
-            rf.MultiplicativeNMF(rank=9, penalty=penalty, shrinkage=0, passes=500, tol=None, seed=start)
-            .fit(ratings)
-            .history_[-1]
-            .objective
-            for start in range(20)
-        ]
-        ours = model.history_[-1].objective
-        assert len(set(np.round(rivals, 3))) > 1  # the problem has local optima, or this proves little
-        assert ours <= min(rivals) * (1 + 1e-4)
-        assert ours >= optimum(ratings, penalty) * (1 - 1e-6)
-        P, Q = model.user_factors_.astype(float), model.item_factors_.astype(float)
-        errors = ratings.values - (P @ Q.T)[ratings.user_indices, ratings.item_indices]
-        assert ours == pytest.approx(0.5 * (errors**2).sum() + penalty * (P**2).sum() / 2 + penalty * (Q**2).sum() / 2)
-        assert len(model.agreement_) == 100
-        assert all(0 < share <= 1 for share in model.agreement_)
+@pytest.mark.parametrize(("seed", "penalty"), [(2, 1.0), (3, 2.0), (6, 0.3)])
+def test_nonnegative_is_not_worse_than_multiplicative_updates_and_above_the_free_optimum(seed, penalty):
+    ratings = small_ratings(seed, share=0.5)
+    model = rf.PrimalDual(penalty=penalty, nonnegative=True, offset="none", tol=None, passes=200).fit(ratings)
+    rivals = [
+        rf.MultiplicativeNMF(rank=9, penalty=penalty, shrinkage=0, passes=500, tol=None, seed=start)
+        .fit(ratings)
+        .history_[-1]
+        .objective
+        for start in range(20)
+    ]
+    ours = model.history_[-1].objective
+    assert len(set(np.round(rivals, 3))) > 1  # the problem has local optima, or this proves little
+    assert ours <= min(rivals)
+    assert ours >= optimum(ratings, penalty) * (1 - 1e-6)
+    P, Q = model.user_factors_.astype(float), model.item_factors_.astype(float)
+    errors = ratings.values - (P @ Q.T)[ratings.user_indices, ratings.item_indices]
+    assert ours == pytest.approx(0.5 * (errors**2).sum() + penalty * (P**2).sum() / 2 + penalty * (Q**2).sum() / 2)
+    assert len(model.agreement_) == 200
+    assert all(0 < share <= 1 for share in model.agreement_)
 
 
 def test_nonnegative_factors_have_zeros():
@@ -184,20 +198,13 @@ def test_warm_start_from_another_penalty_saves_passes():
     assert len(warm.history_) < len(cold.history_)
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_folding_in_the_training_ratings_gives_back_the_factors(loss):
     """At the optimum each row is the best one for the items as they are."""
     ratings = small_ratings(share=0.6, signs=loss == "logistic")
     model = rf.PrimalDual(penalty=0.8, loss=loss, offset="none", gap=1e-4, tol=None, passes=300).fit(ratings)
     rows, rated = model.fold_in(ratings), ratings.by_user.counts() > 0
     np.testing.assert_allclose(rows[rated], model.user_factors_[rated], atol=0.02)
-
-
-def test_rows_folded_in_for_the_absolute_loss_fit():
-    ratings = small_ratings(share=0.6)
-    model = rf.PrimalDual(penalty=0.8, loss="absolute", offset="none", passes=60).fit(ratings)
-    predicted = (model.fold_in(ratings) @ model.item_factors_.T)[ratings.user_indices, ratings.item_indices]
-    assert np.abs(ratings.values - predicted).mean() < 0.1 * np.abs(ratings.values - ratings.mean()).mean()
 
 
 def test_nonnegative_rows_stay_so_when_folded_in():

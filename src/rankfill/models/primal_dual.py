@@ -8,19 +8,19 @@ W = Σ_l v_l b_lᵀ, by the block updates of `rank_one_terms.py`. L = Σ ℓ + �
 schedule:
 
     newest      one direction a pass, only its own v is found; what came before stays
-    full        one direction a pass, then all v in turn until L stays (the O(1/r) theorem of the paper)
-    retighten   several directions a pass; all v in turn, and all b likewise with users and items swapped; then Z is
-                rewritten in its singular vectors, where L = J. The paper tightens b by power steps on Q, which can
-                raise L.
+    full        one direction a pass, then all v in turn until they gain little (the O(1/r) theorem of the paper)
+    retighten   several directions a pass; all v in turn, and all b likewise with users and items swapped, some times
+                over; a long step on from there, if it lowers L; then Z is rewritten in its singular vectors, where
+                L = J. The paper tightens b by power steps on Q, which can raise L.
 
 λ, the offset o and the weighting are those of `trace_norm.py`. Losses other than ½e² are moved along parabolas that
-touch them from above (method 1 of the paper); |e| is rounded off below a width that shrinks from pass to pass, and the
-objective counts e²/2δ + ½δ there. With nonnegative=True,
+touch them from above (method 1 of the paper); |e| has a kink, which takes the proximal points of `proximal_points.py`.
+These may raise the objective, so a pass that does not lower it keeps the best W so far. With nonnegative=True,
 
     Σ_Ω ½(r − w)² + λ Σ_l ‖a_l‖ ‖b_l‖,   W = Σ_l a_l b_lᵀ,  a, b ≥ 0:
 
 the same updates with max(s, 0), and a separation a ∝ max(0, Q b), b ∝ max(0, Qᵀ a) from several random starts. That is
-NP-hard, so a start may miss: `agreement_` tells the share of the starts of each pass that found the best direction.
+NP-hard, so a start may miss: `agreement_` tells the share of the starts of each search that found the best direction.
 Its gap is proved against the problem without the constraint: the true one is smaller.
 """
 
@@ -33,25 +33,26 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import BlockLoss, Ridge, residuals
-from rankfill.linalg import LowRank, balanced
+from rankfill.linalg import LowRank, SparseMatrix, balanced
+from rankfill.models.proximal_points import ProximalPoints
 from rankfill.models.rank_one_terms import BlockRule, Terms
 from rankfill.models.separation import Separation
 from rankfill.models.settings import check_no_negative, check_positive, check_signs, check_whole, check_word
 from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel, Weighting
 from rankfill.models.training import Callback
-from rankfill.objectives.losses import CURVATURE, loss_conjugates, loss_slopes, loss_values
+from rankfill.objectives.losses import CURVATURE, loss_conjugates, loss_values
 
 Schedule = Literal["newest", "full", "retighten"]
 
 _FEWEST, _STARTS = 8, 8
 _SWEEPS, _SLOW_SWEEPS, _GROWTH = 2, 8, 0.5
 """Turns in a pass, and where terms cannot be rewritten in singular vectors or steps fall short of the best."""
-_FULL_SWEEPS, _FULL_GAIN = 50, 1e-6
+_MOST_TURNS, _LITTLE = 200, 0.05
+"""Of the schedule full: turns in a pass end with one that gains less than this share of what the pass has gained."""
 _FOLD_IN_STEPS = 50
-_STILL = 1e-4
-"""A pass that gains less than this share makes the rounding of |e| narrower."""
-_FIRST_WIDTH, _LAST_WIDTH, _FOLD_IN_WIDTH = 1.0, 1e-3, 0.3
-"""Of the rounding of |e|, in units of the mean deviation of the ratings."""
+_PATIENCE = 5
+_NARROW = 0.3
+"""Where the centre of `ProximalPoints` stays: the width of the rounding, in units of the spread of the ratings."""
 
 
 class PrimalDual(TraceNormModel):
@@ -127,28 +128,43 @@ class PrimalDual(TraceNormModel):
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
         self.agreement_ = []
+        self._dual = np.zeros(0)
         self._spread = float(np.abs(ratings.values - ratings.mean()).mean(dtype=np.float64)) or 1.0
-        self._rounding = _FIRST_WIDTH * self._spread
         super()._learn(ratings, validation, callbacks, init)
 
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        terms = Terms(problem, start, BlockRule(self.penalty_, self.loss, nonnegative=bool(self.nonnegative)))
+        width = float(self.epsilon)
+        if self.loss == "absolute":
+            width = self._spread * (_NARROW if self.schedule == "newest" else 1.0)
+        terms = Terms(problem, start, BlockRule(self.penalty_, self.loss, width, bool(self.nonnegative)))
+        passes = self._endless_passes(problem, terms)
+        if self.loss == "absolute":
+            return self._best_points(terms, passes)
+        return (Iterate(terms.product(), terms.residual) for _ in passes)
+
+    def _endless_passes(self, problem: Problem, terms: Terms) -> Iterator[None]:
         separation = Separation(problem.shape, self.seed)
-        objective = np.inf
         while True:
-            terms.rule = terms.rule._replace(width=self._loss_width)
             rank = terms.rank
             self._add_constraints(problem, terms, separation)
-            self._move(problem, terms, rank)
-            iterate = Iterate(terms.product(), terms.residual)
-            before, objective = objective, self._objective(problem, iterate)
-            yield iterate
-            if objective > (1 - _STILL) * before:
-                self._rounding = max(0.5 * self._rounding, _LAST_WIDTH * self._spread)
+            self._move(terms, rank)
+            yield
+
+    def _best_points(self, terms: Terms, passes: Iterator[None]) -> Iterator[Iterate]:
+        """A pass that did not find a better point goes on for a while."""
+        points, in_vain = ProximalPoints(terms), 0
+        for _ in passes:
+            better = points.note()
+            if self.schedule != "newest":
+                points.move()
+                in_vain = 0 if better else in_vain + 1
+            if in_vain % _PATIENCE == 0:
+                self._dual = points.dual
+                yield points.best
 
     def _add_constraints(self, problem: Problem, terms: Terms, separation: Separation) -> None:
         room = min(problem.shape) if self.max_rank is None else self.max_rank - terms.rank
-        matrix = self._descent(problem, Iterate(terms.product(), terms.residual))
+        matrix = problem.descent(terms.slopes())
         if self.nonnegative:
             users, items, agreement = separation.nonnegative(matrix, _STARTS, self.penalty_)
             self.agreement_.append(agreement)
@@ -160,75 +176,76 @@ class PrimalDual(TraceNormModel):
         most = max(0, room if self.schedule == "retighten" else min(room, 1))
         terms.add(users[:, :most], items[:, :most])
 
-    def _move(self, problem: Problem, terms: Terms, old_rank: int) -> None:
+    def _move(self, terms: Terms, old_rank: int) -> None:
+        slow = self.loss != "squared"
         if self.schedule == "newest":
-            terms.move_users(first=old_rank)
+            for _ in range(_SLOW_SWEEPS if slow else 1):
+                terms.move_users(first=old_rank)
         elif self.schedule == "full":
-            self._move_until_still(problem, terms)
+            self._move_until_still(terms)
         else:
-            slow = self.nonnegative or self.loss != "squared"
-            for _ in range(_SLOW_SWEEPS if slow else _SWEEPS):
+            terms.tighten()
+            before = terms.product()
+            for _ in range((_SLOW_SWEEPS if slow or self.nonnegative else _SWEEPS) - 1):
                 terms.tighten()
+            terms.stride(before)
             if not self.nonnegative:
                 terms.hold(balanced(terms.product()))
 
-    def _move_until_still(self, problem: Problem, terms: Terms) -> None:
-        objective = np.inf
-        for _ in range(_FULL_SWEEPS):
+    def _move_until_still(self, terms: Terms) -> None:
+        first = before = terms.objective()
+        for _ in range(_MOST_TURNS):
             terms.move_users()
-            lower = self._objective(problem, Iterate(terms.product(), terms.residual))
-            if lower >= objective * (1 - _FULL_GAIN):
+            after = terms.objective()
+            if before - after <= _LITTLE * (first - after):
                 return
-            objective = lower
-
-    @property
-    def _loss_width(self) -> float:
-        return self._rounding if self.loss == "absolute" else float(self.epsilon)
+            before = after
 
     def _objective(self, problem: Problem, iterate: Iterate) -> float:
-        width, ratings = self._loss_width, problem.pattern.by_user.values
-        if self.loss == "absolute":
-            costs = loss_values("huber", ratings, iterate.residual, width) / width + 0.5 * width
-        else:
-            costs = loss_values(self.loss, ratings, iterate.residual, width)
+        costs = loss_values(self.loss, problem.pattern.by_user.values, iterate.residual, self.epsilon)
         return float(costs.sum()) + self.penalty_ * iterate.solution.trace_norm
 
-    def _slopes(self, ratings: NDArray[np.float32], residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._slopes_of_width(ratings, residual, self._loss_width)
+    def _slopes(self, ratings: NDArray[np.float32], residual: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Of |e| rounded off below the spread of the ratings."""
+        width = self._spread if self.loss == "absolute" else self.epsilon
+        return BlockRule(1.0, self.loss, width).slopes(ratings, residual.astype(np.float64))
 
-    def _slopes_of_width(
-        self, ratings: NDArray[np.float32], residual: NDArray[np.floating], width: float
-    ) -> NDArray[np.float64]:
-        if self.loss == "absolute":
-            return loss_slopes("huber", ratings, residual, width) / width
-        return loss_slopes(self.loss, ratings, residual, width)
+    def _descent(self, problem: Problem, iterate: Iterate) -> SparseMatrix:
+        return problem.descent(self._dual) if self.loss == "absolute" else super()._descent(problem, iterate)
 
     def _lower_bound(self, problem: Problem, iterate: Iterate, largest: float) -> float:
         if self.loss == "squared":
             return super()._lower_bound(problem, iterate, largest)
         ratings = problem.pattern.by_user.values
         share = min(1.0, self.penalty_ / largest) if largest > 0 else 1.0
-        dual = share * self._slopes(ratings, iterate.residual)
+        dual = share * (self._dual if self.loss == "absolute" else self._slopes(ratings, iterate.residual))
         return float(dual @ problem.values - loss_conjugates(self.loss, ratings, dual).sum())
 
     def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
-        """For losses other than ½e², on parabolas that touch them from above and have the same curvature everywhere."""
+        """For losses other than ½e², on parabolas that touch them from above and have the same curvature everywhere;
+        for |e| around a centre that moves with each, as in `proximal_points.py`.
+        """
         ridge = replace(ridge, nonnegative=bool(self.nonnegative))
         if self.loss == "squared":
             return super()._fit_rows(known, rows, ridge)
-        width = _FOLD_IN_WIDTH * self._spread if self.loss == "absolute" else self._loss_width
-        curvature = CURVATURE.get(self.loss, 1 / width)
+        curvature = CURVATURE.get(self.loss, 1 / self._spread)
         ridge = replace(ridge, penalty=ridge.penalty / curvature)
+        centre = np.zeros(len(known))
         for _ in range(_FOLD_IN_STEPS):
             errors = residuals(known.by_user, rows, self._items.array, self.offset_)
-            towards = self._slopes_of_width(known.values, errors, width) / curvature - errors
+            steps = self._slopes(known.values, errors + centre) / curvature
+            towards = steps - centre - errors
+            if self.loss == "absolute":
+                towards, centre = towards + steps, steps
             super()._fit_rows(known.with_values(towards.__add__), rows, ridge)
         return None
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors, about = super()._state()
-        return tensors, about | {"agreement": self.agreement_, "spread": self._spread, "rounding": self._rounding}
+        about |= {"agreement": self.agreement_, "spread": self._spread}
+        return tensors | {"dual": self._dual.astype(np.float32)}, about
 
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
-        self.agreement_, self._spread, self._rounding = about["agreement"], about["spread"], about["rounding"]
+        self.agreement_, self._spread = about["agreement"], about["spread"]
+        self._dual = tensors["dual"].astype(np.float64)

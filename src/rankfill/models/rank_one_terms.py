@@ -19,17 +19,30 @@ from numpy.typing import NDArray
 from rankfill.kernels import BlockLoss, Rows, block_pass, block_weight
 from rankfill.linalg import LowRank
 from rankfill.models.trace_norm import Problem
+from rankfill.objectives.losses import loss_slopes, loss_values
 
 Vector = NDArray[np.float64]
 
+_LONGEST = 1000
+
 
 class BlockRule(NamedTuple):
-    """What a block update minimises."""
+    """What a block update minimises. |e| is rounded off: e²/2δ up to δ, the width, and |e| − ½ δ beyond."""
 
     penalty: float
     loss: BlockLoss = "squared"
     width: float = 0.0
     nonnegative: bool = False
+
+    def costs(self, ratings: NDArray[np.float32], residual: Vector) -> Vector:
+        if self.loss == "absolute":
+            return loss_values("huber", ratings, residual, self.width) / self.width
+        return loss_values(self.loss, ratings, residual, self.width)
+
+    def slopes(self, ratings: NDArray[np.float32], residual: Vector) -> Vector:
+        if self.loss == "absolute":
+            return loss_slopes("huber", ratings, residual, self.width) / self.width
+        return loss_slopes(self.loss, ratings, residual, self.width)
 
 
 class Side:
@@ -82,7 +95,7 @@ class Terms:
 
     @cached_property
     def by_item(self) -> Side:
-        """Made when terms are first tightened; from then on both sides are kept up to date."""
+        """Made when terms are tightened; from then on both sides are kept up to date."""
         problem, residual = self._problem, self.residual[self._problem.pattern.order]
         return Side(problem.pattern.by_item, residual, problem.item_scale, problem.user_scale)
 
@@ -113,6 +126,18 @@ class Terms:
         self.users, self.items = np.vstack([self.users, users.T]), np.vstack([self.items, items.T])
         self.weights = np.append(self.weights, np.zeros(users.shape[1]))
 
+    def objective(self) -> float:
+        """L."""
+        return self._objective_of(self.residual, float(self.weights.sum()))
+
+    def slopes(self) -> Vector:
+        """dℓ/de at the residuals."""
+        return self.rule.slopes(self._problem.pattern.by_user.values, self.residual)
+
+    def move_ratings(self, change: Vector) -> None:
+        """In order by user; the terms stay."""
+        self._set_residual(self.residual + change)
+
     def move_users(self, first: int = 0) -> None:
         """Every term from `first` on: b stays, ω a moves. Leaves the residuals by item behind."""
         for term in range(first, self.rank):
@@ -140,6 +165,29 @@ class Terms:
         self.by_item.settle()
         self._finish()
 
+    def stride(self, before: LowRank) -> None:
+        """A long step from `before` to the terms and beyond: many short ones went that way. Where L is higher: none."""
+        here = self.product()
+        if before.rank != here.rank:
+            return
+        ratings = self.residual + self._problem.predicted(here)
+        best, least, length = here, self.objective(), 1.0
+        while length <= _LONGEST:
+            ahead = LowRank(*(now + length * (now - then) for then, now in zip(before, here, strict=True)))
+            if self.rule.nonnegative:
+                ahead = LowRank(*(np.maximum(side, 0.0) for side in ahead))
+            objective = self._objective_of(ratings - self._problem.predicted(ahead), ahead.trace_norm)
+            if objective >= least:
+                break
+            best, least, length = ahead, objective, 2 * length
+        if best is not here:
+            self._set_residual(ratings - self._problem.predicted(best))
+            self.hold(best)
+
+    def _objective_of(self, residual: Vector, trace_norm: float) -> float:
+        costs = self.rule.costs(self._problem.pattern.by_user.values, residual)
+        return float(costs.sum()) + self.rule.penalty * trace_norm
+
     def _place(self, term: int, vectors: Vector, weighted: Vector) -> float:
         """Takes ω and a unit vector from their product; a vector of weight zero stays."""
         weight = math.sqrt(weighted @ weighted)
@@ -147,6 +195,10 @@ class Terms:
         if weight > 0:
             vectors[term] = weighted / weight
         return weight
+
+    def _set_residual(self, residual: Vector) -> None:
+        self.by_user.residual[:] = residual
+        self.__dict__.pop("by_item", None)  # to be made from these
 
     def _finish(self) -> None:
         """Brings the residuals up to date, and drops constraints of no weight: they do not bind."""
