@@ -12,6 +12,7 @@ from rankfill.linalg.singular import (
     start_block,
     subspace_iteration,
 )
+from rankfill.linalg.tall import beside
 
 __all__ = [
     "LowRank",
@@ -21,6 +22,7 @@ __all__ = [
     "SparseMatrix",
     "SparsePlusLowRank",
     "balanced",
+    "beside",
     "is_spectral_bound",
     "krylov_pairs",
     "leading_pairs",

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-Block = NDArray[np.float64]
+from rankfill.linalg.tall import Block, tall_gram, tall_times
 
 _NEARLY_DEPENDENT = 1e-5
 """Shares of columns of length 1 that others do not have: below this, squares lose too many digits."""
@@ -45,7 +45,7 @@ def balanced(product: LowRank, *, least: float = 0.0) -> LowRank:
     (left, of_left), (right, of_right) = (orthonormal(side) for side in product)
     u, values, vt = scipy.linalg.svd(of_left @ of_right.T, check_finite=False)
     kept = int((values > max(least, values[0] * np.finfo(float).eps * len(values))).sum()) if len(values) else 0
-    return LowRank.of_pairs(left @ u[:, :kept], values[:kept], right @ vt[:kept].T)
+    return LowRank.of_pairs(tall_times(left, u[:, :kept]), values[:kept], tall_times(right, vt[:kept].T))
 
 
 def orthonormal(block: Block) -> tuple[Block, Block]:
@@ -55,7 +55,7 @@ def orthonormal(block: Block) -> tuple[Block, Block]:
         return np.linalg.qr(block)
     basis, factor = block / norms, np.diag(norms)
     while True:
-        triangle, failed = scipy.linalg.lapack.dpotrf(basis.T @ basis, clean=1)
+        triangle, failed = scipy.linalg.lapack.dpotrf(tall_gram(basis, basis), clean=1)
         smallest = float(np.diag(triangle).min(initial=1.0))
         if failed or smallest < _NEARLY_DEPENDENT:
             return np.linalg.qr(block)

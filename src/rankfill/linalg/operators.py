@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rankfill.kernels import Rows, sort_into_rows, sparse_entries, sparse_gram, sparse_times
 from rankfill.linalg.low_rank import LowRank
-
-Block = NDArray[np.float64]
+from rankfill.linalg.tall import Block, tall_gram, tall_times
 
 
 class Operator(Protocol):
@@ -99,7 +98,9 @@ class SparsePlusLowRank:
         return self.sparse.shape
 
     def times(self, block: Block) -> Block:
-        return self.sparse.times(block) + self.low_rank.left @ (self.low_rank.right.T @ block)
+        return self.sparse.times(block) + tall_times(self.low_rank.left, tall_gram(self.low_rank.right, block))
 
     def transposed_times(self, block: Block) -> Block:
-        return self.sparse.transposed_times(block) + self.low_rank.right @ (self.low_rank.left.T @ block)
+        return self.sparse.transposed_times(block) + tall_times(
+            self.low_rank.right, tall_gram(self.low_rank.left, block)
+        )

@@ -16,7 +16,8 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from rankfill.linalg.low_rank import orthonormal
-from rankfill.linalg.operators import Block, Operator, SparseMatrix
+from rankfill.linalg.operators import Operator, SparseMatrix
+from rankfill.linalg.tall import Block, beside, tall_gram, tall_times
 
 GRAM_LIMIT = 8000
 """The longest smaller side, in rows, whose Gram matrix is written out: half a gigabyte."""
@@ -71,7 +72,7 @@ def subspace_iteration(matrix: Operator, right: Block, steps: int = 1) -> Singul
         left, _ = orthonormal(matrix.times(right))
     right, small = orthonormal(matrix.transposed_times(left))
     u, values, vt = scipy.linalg.svd(small.T, full_matrices=False, check_finite=False)
-    return SingularPairs(left @ u, values, right @ vt.T)
+    return SingularPairs(tall_times(left, u), values, tall_times(right, vt.T))
 
 
 def krylov_pairs(matrix: Operator, right: Block, depth: int) -> SingularPairs:
@@ -79,27 +80,27 @@ def krylov_pairs(matrix: Operator, right: Block, depth: int) -> SingularPairs:
     basis, new = np.zeros((len(right), 0)), right
     images = []
     for _ in range(depth):
-        new = _beside(basis, new)
+        new = _new_directions(basis, new)
         if new.shape[1] == 0:
             break
         basis = np.hstack([basis, new])
         images.append(matrix.times(new))
         new = matrix.transposed_times(images[-1])
     image = np.hstack([np.zeros((matrix.shape[0], 0)), *images])
-    squares, rotation = scipy.linalg.eigh(image.T @ image, check_finite=False)
+    squares, rotation = scipy.linalg.eigh(tall_gram(image, image), check_finite=False)
     kept = squares > np.finfo(float).eps * squares.max(initial=0.0)
     values, rotation = np.sqrt(squares[kept][::-1]), rotation[:, kept][:, ::-1]
-    return SingularPairs(image @ (rotation / values), values, basis @ rotation)
+    return SingularPairs(tall_times(image, rotation / values), values, tall_times(basis, rotation))
 
 
-def _beside(basis: Block, block: Block) -> Block:
+def _new_directions(basis: Block, block: Block) -> Block:
     """An orthonormal basis of what `block` has beside the given one."""
     least = 1e-7 * np.linalg.norm(block, axis=0).max(initial=0.0)
     for _ in range(2):  # twice is enough to be orthogonal
-        block = block - basis @ (basis.T @ block)
-        squares, rotation = scipy.linalg.eigh(block.T @ block, check_finite=False)
+        block = beside(basis, block)
+        squares, rotation = scipy.linalg.eigh(tall_gram(block, block), check_finite=False)
         kept = squares > least**2
-        block = block @ (rotation[:, kept] / np.sqrt(squares[kept]))
+        block = tall_times(block, rotation[:, kept] / np.sqrt(squares[kept]))
         least = 0.5
     return block
 

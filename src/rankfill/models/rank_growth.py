@@ -24,6 +24,7 @@ from rankfill.linalg import (
     SparseMatrix,
     SparsePlusLowRank,
     balanced,
+    beside,
     krylov_pairs,
     start_block,
     subspace_iteration,
@@ -99,13 +100,13 @@ class _Outside:
         return self.residual.shape
 
     def without(self, items: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _without(self.right, items)
+        return beside(self.right, items)
 
     def times(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _without(self.left, self.residual.times(block))
+        return beside(self.left, self.residual.times(block))
 
     def transposed_times(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _without(self.right, self.residual.transposed_times(block))
+        return beside(self.right, self.residual.transposed_times(block))
 
 
 def _safe_length(before: Iterate, after: Iterate) -> float:
@@ -119,7 +120,3 @@ def _safe_length(before: Iterate, after: Iterate) -> float:
 def _unit(block: NDArray[np.float64]) -> NDArray[np.float64]:
     columns: NDArray[np.float64] = block / np.linalg.norm(block, axis=0)
     return columns
-
-
-def _without(basis: NDArray[np.float64], block: NDArray[np.float64]) -> NDArray[np.float64]:
-    return block - basis @ (basis.T @ block)

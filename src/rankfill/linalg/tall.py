@@ -1,0 +1,48 @@
+"""Products of tall blocks, in a few parts side by side.
+
+How many parts there are depends on the height alone, and each is made by one thread of BLAS: the same bits for any
+number of threads.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import get_threads
+
+Block = NDArray[np.float64]
+
+_SHORTEST, _MOST_PARTS = 512, 16
+
+
+def tall_times(tall: Block, small: Block) -> Block:
+    """tall · small."""
+    result = np.empty((len(tall), small.shape[1]))
+    _each_part(len(tall), lambda rows: np.matmul(tall[rows], small, out=result[rows]))
+    return result
+
+
+def tall_gram(one: Block, other: Block) -> Block:
+    """oneᵀ · other."""
+    parts = _each_part(len(one), lambda rows: one[rows].T @ other[rows])
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def beside(basis: Block, block: Block) -> Block:
+    """What `block` has beside the directions of an orthonormal basis."""
+    return block - tall_times(basis, tall_gram(basis, block))
+
+
+def _each_part(height: int, work: Callable[[slice], Block]) -> list[Block]:
+    step = max(_SHORTEST, -(-height // _MOST_PARTS))
+    parts = [slice(begin, begin + step) for begin in range(0, max(height, 1), step)]
+    threads = min(get_threads(), len(parts))
+    if threads == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
