@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankfill as rf
+from rankfill.linalg import tall
 from rankfill.linalg.tall import beside, tall_gram, tall_times
 
 
@@ -15,7 +16,8 @@ def threads():
 
 
 @pytest.mark.parametrize("height", [0, 1, 511, 512, 513, 20_000])
-def test_products_are_those_of_numpy_on_any_number_of_threads(height, threads):
+def test_products_are_those_of_numpy_on_any_number_of_threads(height, threads, monkeypatch):
+    monkeypatch.setattr(tall, "_WORTH_THREADS", 0)
     rng = np.random.default_rng(height)
     one, other, small = (rng.standard_normal(shape) for shape in ((height, 7), (height, 3), (7, 5)))
     bits = set()
