@@ -119,7 +119,7 @@ def by_the_letter(ratings, variances, accuracy, most):
 def test_start_is_made_of_the_leading_eigenvectors(ratings):
     from rankfill.linalg import LowRank
     from rankfill.models.completion import problem_of
-    from rankfill.models.fava import steepest_start
+    from rankfill.models.steepest_start import steepest_start
 
     start, _ = by_the_letter(ratings, VARIANCES, 1e-5, 0)
     problem = problem_of(ratings, np.full(len(ratings), ratings.mean()), by_count=False)

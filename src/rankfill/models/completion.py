@@ -55,12 +55,12 @@ class Problem:
     def both_sides(self) -> Rows:
         """The values in single precision, by user, then by item; users and items are numbered as one."""
         by_user, by_item = self.pattern.by_user, self.pattern.by_item
-        values = self.values.astype(np.float32)
-        return Rows(
-            np.append(by_user.indptr, by_user.indptr[-1] + by_item.indptr[1:]),
-            np.append(by_user.indices + np.int32(self.shape[0]), by_item.indices),
-            np.append(values, values[self.pattern.order]),
-        )
+        n, indices = len(self.values), np.empty(2 * len(self.values), np.int32)
+        values = np.empty(2 * n, np.float32)
+        indices[:n], indices[n:], values[:n] = by_user.indices, by_item.indices, self.values
+        indices[:n] += np.int32(self.shape[0])
+        np.take(values[:n], self.pattern.order, out=values[n:])
+        return Rows(np.append(by_user.indptr, n + by_item.indptr[1:]), indices, values)
 
     @cached_property
     def scales(self) -> NDArray[np.float32]:

@@ -7,8 +7,7 @@ G. Zeng, H. Zhu, Q. Liu, P. Luo, E. Chen, T. Zhang, *Matrix Factorization with S
 N counts the users and items that have ratings, o is the `offset` of `offset_model.py`. The paper's G counts every
 rating twice, so that G = 4 times this.
 
-**Start** (section 3.3): column by column the eigenvector of the smallest eigenvalue of the gradient, which is [u; v]/√2
-of the leading singular pair of the residual, as long as an exact line search says (eq. 17) and the ball allows.
+**Start** (section 3.3): column by column the leading singular pair of the residual (`steepest_start.py`).
 
 **Steps.** steps="spectral": those of `ball_descent.py`. steps="halving": as published. With Y = A diag(σ), every column
 of A steps along its gradient and is put back on the sphere of radius √N where it has left it (eq. 9 and 10); the step α
@@ -34,18 +33,17 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Ridge, solve_rows
-from rankfill.linalg import LowRank, SingularPairs, SparseMatrix, one_blas_thread, start_block, subspace_iteration
+from rankfill.linalg import LowRank, one_blas_thread
 from rankfill.models.ball_descent import BallDescent, Point
 from rankfill.models.completion import Problem
 from rankfill.models.offset_model import Offset, OffsetModel, Weighting
 from rankfill.models.settings import check_positive, check_word
+from rankfill.models.steepest_start import steepest_start
 from rankfill.models.training import Callback, Training
 from rankfill.models.variances import sample_variances
 
 Steps = Literal["spectral", "halving"]
 
-_PRECISION, _WIDTH, _MOST_STEPS = 1e-3, 8, 50
-"""Of the power steps that find a singular pair: when they end, on how many vectors, and how many at most."""
 _LEAST_MULTIPLIER = 1e-3
 """Of a factor, as a share of s²/σ²: what it would be for factors from N(0, σ²) and errors of mean square s²."""
 
@@ -175,29 +173,3 @@ class FAVA(OffsetModel):
     def _set_state(self, tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         super()._set_state(tensors, about)
         self.variances_, self.multipliers_ = tensors["variances"], tensors["multipliers"]
-
-
-def steepest_start(problem: Problem, bounds: NDArray[np.float64], start: LowRank, seed: int) -> LowRank:
-    """A column a bound: those of `start`, then one after the other that along which the loss falls fastest."""
-    left, right = (side[:, : len(bounds)] for side in start)
-    residual = problem.residual(LowRank(left, right))
-    block = start_block(problem.shape[1], min(_WIDTH, *problem.shape), seed)
-    for bound in bounds[left.shape[1] :]:
-        pairs = _leading(problem.descent(residual), block)
-        block, pair = pairs.right, LowRank(pairs.left[:, :1], pairs.right[:, :1])
-        along = problem.predicted(pair)
-        square = float(along @ along)
-        length = min(max(float(residual @ along) / square, 0.0), 0.5 * bound) if square > 0 else 0.0
-        residual = residual - length * along
-        left, right = (np.hstack([old, np.sqrt(length) * new]) for old, new in zip((left, right), pair, strict=True))
-    return LowRank(left, right)
-
-
-def _leading(matrix: SparseMatrix, block: NDArray[np.float64]) -> SingularPairs:
-    """Pairs of which the first is the leading one, by power steps on all of them."""
-    for _ in range(_MOST_STEPS):
-        pairs = subspace_iteration(matrix, block, 2)
-        left, block, value = pairs.left[:, :1], pairs.right, pairs.values[0]
-        if np.linalg.norm(matrix.times(block[:, :1]) - value * left) <= _PRECISION * value:
-            break
-    return pairs
