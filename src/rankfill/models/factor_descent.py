@@ -51,8 +51,9 @@ class FactorDescent:
         root = math.sqrt(self._unit)
         factors = padded_copy(np.vstack(start) * (self._scales / root))
         penalties = np.float32(penalty / self._unit) * self._weights
-        residual = self._targets - self._entries(factors, factors)
+        residual = self._targets - self._entries(factors)
         curvature = penalties + self._products(np.ones_like(residual), factors**2)
+        size = math.sqrt(_dot(factors, factors))
         direction, before, energies = np.zeros_like(factors), np.zeros_like(factors), [1.0]
         for _ in range(_MOST_STEPS):
             gradient = self._products(-residual, factors)
@@ -64,10 +65,12 @@ class FactorDescent:
             direction *= np.float32(max(0.0, (energies[-1] - _dot(before, scaled)) / energies[-2]))
             direction -= scaled
             before = gradient
-            moved = direction * np.float32(math.sqrt(_dot(factors, factors) / (_dot(direction, direction) or 1.0)))
+            squares = np.einsum("ik,ik->i", direction, direction)
+            reach = size / math.sqrt(float(squares.sum()) or 1.0)
+            moved = np.float32(reach) * direction
             line = self._line(factors, moved, residual)
-            pulled = float(penalties[:, 0] @ np.einsum("ik,ik->i", moved, moved))
-            step = line.first_minimum(_dot(gradient, moved), 0.5 * pulled)
+            pulled = reach**2 * float(penalties[:, 0] @ squares)
+            step = line.first_minimum(reach * _dot(gradient, direction), 0.5 * pulled)
             if step == 0.0:
                 break
             residual = line.residual(step)
@@ -80,12 +83,12 @@ class FactorDescent:
         """Σ_i values · q_i of every user, Σ_u values · p_u of every item."""
         return sparse_times(self._both, np.append(values, values[self._by_item]), factors)
 
-    def _entries(self, of_users: Factors, of_items: Factors) -> Entries:
-        return sparse_entries(self._ratings, of_users[: self._n_users], of_items)
+    def _entries(self, factors: Factors) -> Entries:
+        return sparse_entries(self._ratings, factors[: self._n_users], factors)
 
     def _line(self, factors: Factors, moved: Factors, residual: Entries) -> "_Line":
         """`moved` is as large as the factors: so that rounding takes as little as can be of what it changes."""
-        ahead, back = (self._entries(each, each) for each in (factors + moved, factors - moved))
+        ahead, back = (self._entries(each) for each in (factors + moved, factors - moved))
         half = np.float32(0.5)
         return _Line(residual, half * (ahead - back), half * (ahead + back) - (self._targets - residual))
 
