@@ -5,6 +5,9 @@ import pytest
 
 import rankfill as rf
 from rankfill.data.folds import stratified_folds
+from rankfill.linalg import LowRank
+from rankfill.models.completion import problem_of
+from rankfill.models.steepest_start import steepest_start
 
 VARIANCES = [0.3, 0.12, 0.05]
 
@@ -117,16 +120,33 @@ def by_the_letter(ratings, variances, accuracy, most):
 
 
 def test_start_is_made_of_the_leading_eigenvectors(ratings):
-    from rankfill.linalg import LowRank
-    from rankfill.models.completion import problem_of
-    from rankfill.models.steepest_start import steepest_start
-
     start, _ = by_the_letter(ratings, VARIANCES, 1e-5, 0)
     problem = problem_of(ratings, np.full(len(ratings), ratings.mean()), by_count=False)
     bounds = rated(ratings) * np.array(VARIANCES)
     found = np.vstack(steepest_start(problem, bounds, LowRank.zero(*problem.shape), 0))
     expected = start[np.concatenate([problem.users, ratings.n_users + problem.items])]
     np.testing.assert_allclose(found * np.sign(np.sum(found * expected, axis=0)), expected, atol=1e-3)
+
+
+def test_start_is_made_of_leading_pairs_where_the_search_is_much_narrower_than_the_matrix():
+    ratings = rf.synthetic.low_rank(400, 250, 9000, rank=4, noise=0.5, seed=3)
+    problem = problem_of(ratings, np.full(len(ratings), ratings.mean()), by_count=False)
+    variances = np.array([10.0, 10.0, 0.05, 10.0, 10.0, 10.0])
+    bounds = sum(problem.shape) * variances
+    users, items = steepest_start(problem, bounds, LowRank.zero(*problem.shape), 0)
+    mask, left_over = np.zeros(problem.shape), np.zeros(problem.shape)
+    mask[problem.pattern.users, problem.pattern.items] = 1
+    left_over[problem.pattern.users, problem.pattern.items] = problem.values
+    for k in range(len(bounds)):
+        length = np.sum(users[:, k] ** 2)
+        assert length == pytest.approx(np.sum(items[:, k] ** 2), rel=1e-5)
+        pair = np.outer(users[:, k], items[:, k]) / length
+        along = np.sum(left_over * pair)
+        assert along > 0.999 * np.linalg.norm(left_over, 2)
+        best = along / np.sum(mask * pair**2)
+        assert length == pytest.approx(min(best, bounds[k] / 2), rel=1e-4)
+        assert (length < 0.99 * best) == (k == 2)
+        left_over -= length * mask * pair
 
 
 @pytest.mark.parametrize(("accuracy", "expected"), [(0.2, 3), (1e-5, 60)], ids=["until the stop rule", "60 steps"])

@@ -15,8 +15,8 @@ from rankfill.models.gradient_descent import _Problem
 LOSSES = ("squared", "huber", "logistic")
 
 
-def ratings_for(loss, n_users=14, n_items=9, seed=0):
-    ratings = rf.synthetic.low_rank(n_users, n_items, 80, rank=2, noise=0.3, step=None, seed=seed)
+def ratings_for(loss, n_users=14, n_items=9, seed=0, n_ratings=80):
+    ratings = rf.synthetic.low_rank(n_users, n_items, n_ratings, rank=2, noise=0.3, step=None, seed=seed)
     return ratings.with_values(lambda values: np.where(values > 3, 1.0, -1.0)) if loss == "logistic" else ratings
 
 
@@ -120,9 +120,10 @@ def test_nonnegative_rows_are_those_of_an_independent_solver():
 def test_kernel_is_the_twin_on_every_instruction_set_and_any_number_of_threads(loss, monkeypatch):
     rng, before = np.random.default_rng(0), get_threads()
     for rank in (1, 5, 16, 30, 33, 65):
-        ratings = ratings_for(loss, n_users=150, n_items=20, seed=rank)
-        rows = ratings.by_user
-        moving, fixed = (padded_copy(rng.normal(0, 0.5, (n, rank))) for n in (150, 20))
+        ratings = ratings_for(loss, n_users=150, n_items=20, seed=rank, n_ratings=400)
+        rows = ratings.by_item  # of more entries than a register has lanes
+        assert rows.counts().max() > 33
+        moving, fixed = (padded_copy(rng.normal(0, 0.5, (n, rank))) for n in (20, 150))
         expected = np.full_like(moving, np.nan)
         sums = twins.full_gradient(rows, moving, fixed, expected, loss, 0.5, 0.1, 0.7)
         for isa, threads in itertools.product(_native.instruction_sets(), (1, 2, 8)):
