@@ -117,7 +117,7 @@ inline float searched_step(const GradientRule& rule, const float* p, const float
 
 RANKFILL_INLINE RoundSums terms(const LossRule& rule, float target, float e) {
     const double wide = e;
-    return {loss_of_one(rule, target, e), wide * wide, wide < 0.0 ? -wide : wide};
+    return {loss_of_one(rule, target, e), wide * wide, std::abs(wide)};
 }
 
 // One round of one lane: what the waves must equal to the bit.

@@ -129,7 +129,9 @@ inline void reduced_rows(const ReducedPass& pass, std::span<const std::int32_t> 
 
 inline void full_rows(const FullGradient& job, std::int64_t first, std::int64_t last) {
     with_blocks(job.fixed.stride, [&]<int Blocks>() {
-        for (std::int64_t row = first; row < last; ++row) job.per_row[row] = full_gradient_row<Blocks>(job, row);
+        const auto of_row =
+            job.loss.loss == Loss::squared ? full_gradient_row<Blocks, true> : full_gradient_row<Blocks, false>;
+        for (std::int64_t row = first; row < last; ++row) job.per_row[row] = of_row(job, row);
     });
 }
 

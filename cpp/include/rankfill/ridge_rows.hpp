@@ -95,10 +95,12 @@ RANKFILL_INLINE void products(const float* w, const float* const* rows, int n, i
 }
 
 // The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ (penalty n + shrinkage) ‖w‖² (biases are columns; see
-// GradientRule), and its value. A few entries at a time; the rows of the next ones are fetched meanwhile.
-template <int Blocks>
+// GradientRule), and its value. A few entries at a time; the rows of the next ones are fetched meanwhile. With
+// `Squared` the loss is known when this is compiled.
+template <int Blocks, bool Squared>
 RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
     constexpr int at_once = kWidth<float>;
+    const LossRule loss = Squared ? LossRule{} : job.loss;
     const std::int64_t begin = job.ratings.indptr[row], end = job.ratings.indptr[row + 1];
     const int blocks = Blocks ? Blocks : job.fixed.stride / kLanes;
     const float* w = job.moving.row(row);
@@ -116,8 +118,8 @@ RoundSums full_gradient_row(const FullGradient& job, std::int64_t row) {
         products<Blocks>(w, rows, n, blocks, slopes);
         for (int i = 0; i < n; ++i) {
             const float target = job.ratings.values[first + i], e = target - slopes[i];
-            sums += terms(job.loss, target, e);
-            slopes[i] = -loss_slope(job.loss, target, e);
+            sums += terms(loss, target, e);
+            slopes[i] = -loss_slope(loss, target, e);
         }
         for (int at = 0; at < blocks * kLanes; at += kWidth<float>) {
             Register<float> sum = load(gradient + at);
