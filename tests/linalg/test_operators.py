@@ -104,14 +104,29 @@ def test_spectral_bound_is_above_and_close(shape, seed):
     assert largest <= spectral_bound(sparse) <= largest * (1 + 1e-4)
 
 
-def test_spectral_bound_holds_where_lanczos_stops_early(monkeypatch):
-    """Singular values that cluster, and an estimate that is far too low: the proof by Cholesky must refuse it."""
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_spectral_bound_holds_where_the_estimate_is_too_low(monkeypatch, share):
+    """The proof by Cholesky must refuse what is less than the largest singular value."""
+    monkeypatch.setattr(singular, "_DENSE_GRAM_LIMIT", 10)
+    honest = singular.krylov_pairs
+    found = []
+
+    def low(*arguments):
+        pairs = honest(*arguments)
+        found.append(pairs.values[0])
+        return pairs._replace(values=share * pairs.values)
+
+    monkeypatch.setattr(singular, "krylov_pairs", low)
     sparse, dense = matrix(200, 130)
-    honest = singular.leading_pairs
-    monkeypatch.setattr(
-        singular, "leading_pairs", lambda *args, **kw: honest(*args, **kw)._replace(values=np.array([0.5]))
-    )
-    assert spectral_bound(sparse) >= np.linalg.norm(dense, 2)
+    largest = np.linalg.norm(dense, 2)
+    assert largest <= spectral_bound(sparse) <= largest * (1 + 1e-4)
+    assert len(found) == (1 if share == 1.0 else singular._MOST_SEARCHES)
+
+
+def test_spectral_bound_is_close_where_singular_values_lie_side_by_side():
+    values = np.linspace(0.9, 1.0, 600)
+    pattern = Pattern.of(Rows(np.arange(601), np.arange(600, dtype=np.int32), np.zeros(600, np.float32)), 700)
+    assert 1.0 <= spectral_bound(SparseMatrix(pattern, values)) <= 1 + 1e-4
 
 
 def test_spectral_bound_without_a_gram_matrix_is_above_too(monkeypatch):

@@ -8,6 +8,7 @@ probability 1 − 1.648 √n e^{−√ε (2k − 1)}, θ the largest Ritz value;
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ _DENSE_LIMIT, _DENSE_GRAM_LIMIT = 64, 512
 _LANCZOS_STEPS = 600
 _SPARE, _POWER_STEPS = 16, 30
 _ODDS = 1e-9
+_WIDTH, _DEPTH, _MOST_SEARCHES = 16, 16, 20
+"""Of the searches for σ₁ between attempts to prove it; each starts where the one before ended."""
 
 
 class SingularPairs(NamedTuple):
@@ -115,13 +118,8 @@ def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> 
         return scale * _probable_bound(unit, seed)
     gram = unit.gram()
     rounding = _rounding(gram)
-    if len(gram) <= _DENSE_GRAM_LIMIT:
-        largest = _largest_eigenvalue(gram)
-    else:
-        largest = (float(leading_pairs(unit, 1, seed, tol=slack).values[0]) * (1 + slack)) ** 2
-        if not _is_bound(gram, largest):  # the singular values are so close together that Lanczos stopped early
-            largest = _largest_eigenvalue(unit.gram())
-    return scale * math.sqrt(largest + rounding)
+    proved = _largest_eigenvalue if len(gram) <= _DENSE_GRAM_LIMIT else partial(_proved_square, unit, slack, seed)
+    return scale * math.sqrt(proved(gram) + rounding)
 
 
 def is_spectral_bound(matrix: SparseMatrix, bound: float, seed: int = 0) -> bool:
@@ -144,6 +142,18 @@ def _rounding(gram: NDArray[np.float64]) -> float:
 def _largest_eigenvalue(gram: NDArray[np.float64]) -> float:
     last = len(gram) - 1
     return float(scipy.linalg.eigvalsh(gram, subset_by_index=[last, last])[0])
+
+
+def _proved_square(matrix: SparseMatrix, slack: float, seed: int, gram: NDArray[np.float64]) -> float:
+    """(1 + slack) times an estimate of σ₁ from below, squared, once that is proved to be enough."""
+    right = start_block(matrix.shape[1], _WIDTH, seed)
+    for _ in range(_MOST_SEARCHES):
+        pairs = krylov_pairs(matrix, right[:, :_WIDTH], _DEPTH)
+        square = ((1 + slack) * float(pairs.values[0])) ** 2
+        if _is_bound(gram, square):
+            return square
+        right, gram = pairs.right, matrix.gram()
+    return _largest_eigenvalue(gram)
 
 
 def _is_bound(gram: NDArray[np.float64], bound: float) -> bool:
