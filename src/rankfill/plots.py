@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import TextToPath
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from rankfill.models import EpochReport, Model
@@ -138,6 +138,9 @@ def penalty_path(steps: Sequence[PathStepLike], path: PathLike | None = None) ->
         axes.margins(y=0.08)
     below.set_xscale("log")
     below.invert_xaxis()
+    below.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5) if max(penalties) < 1000 * min(penalties) else (1,)))
+    below.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    below.xaxis.set_minor_locator(NullLocator())
     _label_ends(above, ends)
     return saved(figure, path)
 

@@ -112,16 +112,27 @@ def test_objective_never_rises_and_the_gap_is_a_bound(seed, schedule, loss, nonn
         assert (model.item_factors_ >= 0).all()
 
 
-def test_from_the_largest_penalty_on_the_solution_is_zero():
-    ratings = small_ratings()
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_from_the_largest_penalty_on_the_solution_is_zero(loss, schedule):
+    """That is the spectral norm of the slopes of the loss at zero."""
+    ratings = small_ratings(signs=loss == "logistic").with_values(lambda values: np.where(values == 0, 0.5, values))
+    values = ratings.values.astype(float)
+    slopes = {
+        "squared": values,
+        "absolute": np.sign(values),
+        "huber": np.clip(values, -0.5, 0.5),
+        "logistic": values / 2,
+    }
     dense = np.zeros(ratings.shape)
-    dense[ratings.user_indices, ratings.item_indices] = ratings.values
-    largest = np.linalg.norm(dense, 2)
-    for schedule in SCHEDULES:
-        zero = rf.PrimalDual(penalty=largest * (1 + 1e-9), schedule=schedule, offset="none", passes=3).fit(ratings)
-        assert zero.rank_ == 0
-        assert zero.history_[-1].gap <= 1e-9
-        assert rf.PrimalDual(penalty=largest * 0.99, schedule=schedule, offset="none", passes=3).fit(ratings).rank_ > 0
+    dense[ratings.user_indices, ratings.item_indices] = slopes[loss]
+    model = rf.PrimalDual(loss=loss, schedule=schedule, offset="none", passes=20)
+    largest = model.largest_penalty(ratings)
+    assert largest == pytest.approx(np.linalg.norm(dense, 2), rel=1e-9)
+    zero = model.set_params(penalty=largest * (1 + 1e-9)).fit(ratings)
+    assert zero.rank_ == 0
+    assert zero.history_[-1].gap <= 1e-8
+    assert model.set_params(penalty=largest * 0.99).fit(ratings).rank_ > 0
 
 
 def test_newest_ends_above_the_optimum_and_says_so():

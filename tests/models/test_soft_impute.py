@@ -167,7 +167,7 @@ def test_default_penalty_learns_a_planted_taste_and_no_noise():
 
 
 @pytest.mark.data
-def test_movielens_is_certified_and_momentum_changes_the_way_only():
+def test_movielens_is_certified_and_momentum_changes_the_way_only(data_folder):
     train, _ = rf.split(rf.datasets.movielens("100k").ratings, test=0.2, seed=0)
     objectives = {}
     for penalty in (60.0, 40.0, 25.0):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
-from rankfill.linalg import LowRank, Pattern, SparseMatrix, spectral_bound
+from rankfill.linalg import LowRank, Pattern, SparseMatrix
 
 
 class Iterate(NamedTuple):
@@ -45,11 +45,6 @@ class Problem:
     def curvature(self) -> float:
         """How fast the gradient can change: the largest c²."""
         return float(np.max(self.scale**2, initial=0.0))
-
-    @cached_property
-    def largest_penalty(self) -> float:
-        """λ_max: from here on Z = 0 is the solution."""
-        return spectral_bound(self.descent(self.values))
 
     @cached_property
     def both_sides(self) -> Rows:

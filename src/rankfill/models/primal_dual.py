@@ -40,7 +40,7 @@ from rankfill.models.separation import Separation
 from rankfill.models.settings import check_no_negative, check_positive, check_signs, check_whole, check_word
 from rankfill.models.trace_norm import Iterate, Offset, Problem, TraceNormModel, Weighting
 from rankfill.models.training import Callback
-from rankfill.objectives.losses import CURVATURE, loss_conjugates, loss_values
+from rankfill.objectives.losses import CURVATURE, loss_conjugates, loss_slopes, loss_values
 
 Schedule = Literal["newest", "full", "retighten"]
 
@@ -133,14 +133,17 @@ class PrimalDual(TraceNormModel):
         super()._learn(ratings, validation, callbacks, init)
 
     def _iterates(self, problem: Problem, start: LowRank) -> Iterator[Iterate]:
-        width = float(self.epsilon)
-        if self.loss == "absolute":
-            width = self._spread * (_NARROW if self.schedule == "newest" else 1.0)
-        terms = Terms(problem, start, BlockRule(self.penalty_, self.loss, width, bool(self.nonnegative)))
+        terms = Terms(problem, start, self._block_rule(_NARROW if self.schedule == "newest" else 1.0))
         passes = self._endless_passes(problem, terms)
         if self.loss == "absolute":
             return self._best_points(terms, passes)
         return (Iterate(terms.product(), terms.residual) for _ in passes)
+
+    def _block_rule(self, width: float = 1.0) -> BlockRule:
+        """With |e| rounded off over so much, in units of the spread of the ratings."""
+        absolute = self.loss == "absolute"
+        width = width * self._spread if absolute else float(self.epsilon)
+        return BlockRule(self.penalty_, self.loss, width, bool(self.nonnegative))
 
     def _endless_passes(self, problem: Problem, terms: Terms) -> Iterator[None]:
         separation = Separation(problem.shape, self.seed)
@@ -205,10 +208,8 @@ class PrimalDual(TraceNormModel):
         costs = loss_values(self.loss, problem.pattern.by_user.values, iterate.residual, self.epsilon)
         return float(costs.sum()) + self.penalty_ * iterate.solution.trace_norm
 
-    def _slopes(self, ratings: NDArray[np.float32], residual: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Of |e| rounded off below the spread of the ratings."""
-        width = self._spread if self.loss == "absolute" else self.epsilon
-        return BlockRule(1.0, self.loss, width).slopes(ratings, residual.astype(np.float64))
+    def _slopes(self, ratings: NDArray[np.float32], residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        return loss_slopes(self.loss, ratings, residual, self.epsilon)
 
     def _descent(self, problem: Problem, iterate: Iterate) -> SparseMatrix:
         return problem.descent(self._dual) if self.loss == "absolute" else super()._descent(problem, iterate)
@@ -228,12 +229,13 @@ class PrimalDual(TraceNormModel):
         ridge = replace(ridge, nonnegative=bool(self.nonnegative))
         if self.loss == "squared":
             return super()._fit_rows(known, rows, ridge)
-        curvature = CURVATURE.get(self.loss, 1 / self._spread)
+        rule = self._block_rule()
+        curvature = CURVATURE.get(self.loss, 1 / rule.width)
         ridge = replace(ridge, penalty=ridge.penalty / curvature)
         centre = np.zeros(len(known))
         for _ in range(_FOLD_IN_STEPS):
             errors = residuals(known.by_user, rows, self._items.array, self.offset_)
-            steps = self._slopes(known.values, errors + centre) / curvature
+            steps = rule.slopes(known.values, errors + centre) / curvature
             towards = steps - centre - errors
             if self.loss == "absolute":
                 towards, centre = towards + steps, steps

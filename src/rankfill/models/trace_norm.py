@@ -64,7 +64,8 @@ class TraceNormModel(OffsetModel):
         probe = copy.copy(self)
         probe._begin(ratings.users, ratings.items)
         probe._take_note(ratings, np.arange(ratings.n_users), np.arange(ratings.n_items))
-        return probe._prepare(ratings).largest_penalty
+        problem = probe._prepare(ratings)
+        return spectral_bound(problem.descent(probe._slopes(ratings.values, problem.values)))
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
