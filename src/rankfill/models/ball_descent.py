@@ -14,6 +14,7 @@ of Zeng et al. (IJCAI 2015), in the Euclidean metric. The loss never rises with 
 Points are in double precision, or in single: one kernel then makes loss and gradient, sums of squares still in double.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,8 +37,7 @@ _SHORTEST, _SMALLEST = 1e-6, 2.0**-60
 """Where a search for a step gives up: as a share of the spectral one, as a multiple of the rates."""
 _REFRESH = 10
 """After so many steps the metric is taken anew."""
-_NEWTON_STEPS, _NEARLY = 60, 1e-3
-"""Of the search for ξ: so near to the bound, as a share of it, the next step makes the last digit right."""
+_NEWTON_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class BallDescent:
         outside = self._sums(stacked, stacked) > bounds
         if not outside.any():
             return stacked
-        pulled, shift = metric * stacked, np.zeros_like(bounds)
+        pulled, shift, rounding = metric * stacked, np.zeros_like(bounds), float(np.finfo(metric.dtype).eps)
         for _ in range(_NEWTON_STEPS):
             shifted = metric + shift.astype(metric.dtype)
             inside = pulled / shifted
@@ -125,12 +125,12 @@ class BallDescent:
             # Newton's method on 1/√Σx² − 1/√b, which is nearly straight, approaches the root from one side.
             slopes = self._sums(inside, inside / shifted)
             shift = shift + np.divide(excess * squares, slopes, out=np.zeros_like(shift), where=outside)
-            if (excess <= _NEARLY).all():
+            if (excess <= math.sqrt(rounding)).all():  # this step has doubled the number of digits
                 break
         inside = pulled / (metric + shift.astype(metric.dtype))
         shares = np.sqrt(np.divide(bounds, self._sums(inside, inside), out=np.ones_like(shift), where=outside))
-        within = 1 - 2 * float(np.finfo(metric.dtype).eps)  # so that no rounding leads out of a ball
-        projected: Block = inside * np.where(outside, within * np.minimum(shares, 1.0), 1.0).astype(metric.dtype)
+        within = (1 - 2 * rounding) * np.minimum(shares, 1.0)
+        projected: Block = inside * np.where(outside, within, 1.0).astype(metric.dtype)
         return projected
 
     def spectral(self, point: Point) -> Iterator[Point]:
