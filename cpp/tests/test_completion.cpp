@@ -53,7 +53,7 @@ static void check_products(const SparseKernels<T> KernelTable::* member, double 
                 const Block<const T> p{left.data(), problem.n_rows, stride}, q{right.data(), problem.n_columns, stride};
                 parallel_for(problem.n_rows, threads, [&](std::int64_t row) {
                     const std::int64_t panel = threads == 1 ? width : width / 3;  // the rest is another one
-                    for (const auto [from, to] : {std::pair{std::int64_t{0}, panel}, std::pair{panel, width}})
+                    for (const auto& [from, to] : {std::pair{std::int64_t{0}, panel}, std::pair{panel, width}})
                         (kernels->*member)
                             .times(problem.rows(), values.data(), x, row, row + 1, from, to,
                                    {product.data(), problem.n_rows, width});

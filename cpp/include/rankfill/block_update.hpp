@@ -13,6 +13,7 @@
 namespace rankfill::RANKFILL_ISA {
 
 typedef double Four __attribute__((vector_size(32)));
+typedef double FourAnywhere __attribute__((vector_size(32), aligned(8), may_alias));
 
 struct Parabola {
     double slope, curvature;
@@ -48,10 +49,9 @@ struct BlockSums {
     }
 };
 
-RANKFILL_INLINE Four four(const double* source) {
-    Four value;
-    std::memcpy(&value, source, sizeof value);
-    return value;
+// By reference: how a vector is returned by value differs between instruction sets.
+RANKFILL_INLINE const FourAnywhere& four(const double* source) {
+    return *reinterpret_cast<const FourAnywhere*>(source);
 }
 
 // residual ← residual + own·other over the two terms, then the sums against the third.

@@ -35,11 +35,12 @@ class Schedule {
         for (int i = 0; i < kRows; ++i) lay_out(i, 0);
     }
 
-    Meeting& at(int round) { return meetings_[round % kRing]; }
-    Meeting& before(int round) { return meetings_[(round + kRing - 1) % kRing]; }
+    // Rounds are counted modulo 2³², of which the ring is a divisor.
+    Meeting& at(unsigned round) { return meetings_[round % kRing]; }
+    Meeting& before(unsigned round) { return meetings_[(round + kRing - 1) % kRing]; }
 
     // To be called in every round: lays out part of the tile that follows the present one.
-    RANKFILL_INLINE void lay_out_ahead(int round) {
+    RANKFILL_INLINE void lay_out_ahead(unsigned round) {
         constexpr int lanes = kRows / kTile;
         const int phase = round % kTile, tile = (round - phase + kTile) % kRing;
         for (int i = 0; i < lanes; ++i) lay_out(phase * lanes + i, tile);

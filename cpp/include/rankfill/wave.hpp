@@ -49,7 +49,6 @@ class Wave {
           rule_(pass.rule),
           steps_(pass.rule),
           needs_root_(rule_.nonnegative && rule_.root != Root::approximate),
-          least_(Register<float>{} + (rule_.nonnegative ? 0.0f : -std::numeric_limits<float>::infinity())),
           store_((Averaged ? 2 : 1) * kRows * pass.fixed.stride + kLanes, 0.0f),
           rows_(aligned(store_.data())),
           means_(rows_ + kRows * pass.fixed.stride) {
@@ -58,8 +57,10 @@ class Wave {
 
     void run(std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
         Schedule<Blocks> schedule(pass_, order, next);
-        const Register<float> least = least_;
-        int round = 0;
+        // That a factor may be.
+        const Register<float> least =
+            Register<float>{} + (rule_.nonnegative ? 0.0f : -std::numeric_limits<float>::infinity());
+        unsigned round = 0;
         for (int laid_out = 2 * kTile; laid_out > 0; ++round) {
             Meeting& meeting = schedule.at(round);
             const Meeting& before = schedule.before(round);
@@ -154,7 +155,6 @@ class Wave {
     const Rule rule_;
     const Steps steps_;
     const bool needs_root_;
-    const Register<float> least_;  // that a factor may be
     std::vector<float> store_;
     float *const rows_, *const means_;  // of the lanes
 
