@@ -41,7 +41,8 @@ def certificate(model: Model, ratings: Ratings) -> Certificate:
     """A proof of how near a fitted trace-norm model is to the global optimum on the ratings it has learned from.
 
     The dual value comes from the residual of the model, scaled until its largest singular value is proved to be at
-    most the penalty (`linalg.spectral_bound`). It does not depend on how the model was found.
+    most the penalty (`linalg.spectral_bound`). It does not depend on how the model was found. Where residuals do not
+    tell it (loss="absolute"), the model has kept the dual point of its last pass.
 
     >>> import rankfill as rf
     >>> ratings = rf.Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])

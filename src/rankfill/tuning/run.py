@@ -16,7 +16,7 @@ from rankfill.models.training import TimeBudget, asked_to_stop
 from rankfill.objectives.measures import Measure
 from rankfill.tuning.candidates import Params, Space, candidates
 from rankfill.tuning.live import LiveTable
-from rankfill.tuning.result import Tuning, best_of
+from rankfill.tuning.result import Trial, Tuning, best_of
 from rankfill.tuning.search import Progress, Search
 from rankfill.tuning.stream_search import StreamSearch
 
@@ -77,12 +77,7 @@ def tune(
     """
     check_arguments(model, measure)
     check_folds(folds)
-    if on not in get_args(On):
-        raise ValueError(f"on must be one of {', '.join(get_args(On))}, found {on!r}")
-    if on == "sample" and passes is not None:
-        raise ValueError(f'on="sample" searches in memory, found passes={passes} over a stream; leave one of them out')
-    if budget is not None and not budget > 0:
-        raise ValueError(f"budget must be a positive number of seconds, found {budget!r}")
+    _check_options(on, passes, budget)
     found = candidates(model, grid, distributions, trials, seed)
     measure, started = measure or model.measure, time.perf_counter()
     searched = _sample(model, ratings, found, ratio, seed) if on == "sample" else ratings
@@ -94,27 +89,26 @@ def tune(
             if asked_to_stop(stops, state) and any(trial.n_folds for trial in state.trials):
                 raise _Enough
 
-        common: dict[str, Any] = {
-            "folds": folds,
-            "measure": measure,
-            "halving": halving,
-            "seed": seed,
-            "report": report,
-        }
+        how: dict[str, Any] = {"folds": folds, "measure": measure, "halving": halving, "seed": seed, "report": report}
         search: Search | StreamSearch
         if isinstance(searched, Ratings) and passes is None:
-            search = Search(model, searched, found, **common)
+            search = Search(model, searched, found, **how)
         else:
             check_incremental(model)
-            search = StreamSearch(model, searched, found, passes=passes or 1, **common)
+            search = StreamSearch(model, searched, found, passes=passes or 1, **how)
         interrupted = _run(search)
     best = best_of(search.trials)
-    learned: Model | None = None
-    if refit and isinstance(search, StreamSearch):
-        learned = search.models[next(place for place, trial in enumerate(search.trials) if trial is best)]
-    elif refit and isinstance(ratings, Ratings):
-        learned = clone(model).set_params(**best.params).fit(ratings)
+    learned = _learned(model, ratings, search, best) if refit else None
     return Tuning(search.trials, best, learned, measure, time.perf_counter() - started, interrupted)
+
+
+def _check_options(on: On, passes: int | None, budget: float | None) -> None:
+    if on not in get_args(On):
+        raise ValueError(f"on must be one of {', '.join(get_args(On))}, found {on!r}")
+    if on == "sample" and passes is not None:
+        raise ValueError(f'on="sample" searches in memory, found passes={passes} over a stream; leave one of them out')
+    if budget is not None and not budget > 0:
+        raise ValueError(f"budget must be a positive number of seconds, found {budget!r}")
 
 
 def _sample(model: Model, ratings: Stream, found: list[Params], ratio: float, seed: int) -> Ratings:
@@ -146,3 +140,13 @@ def _run(search: Search | StreamSearch) -> bool:
         warnings.warn("interrupted; the best of what was found so far is taken", stacklevel=3)
         return True
     return False
+
+
+def _learned(model: Model, ratings: Stream, search: Search | StreamSearch, best: Trial) -> Model | None:
+    """The model with the best setting: a stream has taught it already, `Ratings` teach it now."""
+    learned: Model | None = None
+    if isinstance(search, StreamSearch):
+        learned = search.models[next(place for place, trial in enumerate(search.trials) if trial is best)]
+    elif isinstance(ratings, Ratings):
+        learned = clone(model).set_params(**best.params).fit(ratings)
+    return learned
