@@ -10,8 +10,9 @@ schedule:
     newest      one direction a pass, only its own v is found; what came before stays
     full        one direction a pass, then all v in turn until they gain little (the O(1/r) theorem of the paper)
     retighten   several directions a pass; all v in turn, and all b likewise with users and items swapped, some times
-                over; a long step on from there, if it lowers L; then Z is rewritten in its singular vectors, where
-                L = J. The paper tightens b by power steps on Q, which can raise L.
+                over; then Z is rewritten in its singular vectors, where L = J. Where updates are not exact or Z cannot
+                be rewritten, a long step on in the same direction is tried. The paper tightens b by power steps on Q,
+                which can raise L.
 
 λ, the offset o and the weighting are those of `trace_norm.py`. Losses other than ½e² are moved along parabolas that
 touch them from above (method 1 of the paper); |e| has a kink, which takes the proximal points of `proximal_points.py`.
@@ -51,6 +52,7 @@ _MOST_TURNS, _LITTLE = 200, 0.05
 """Of the schedule full: turns in a pass end with one that gains less than this share of what the pass has gained."""
 _FOLD_IN_STEPS = 50
 _PATIENCE = 5
+"""Searches for a better point that count as one pass of the absolute loss while they are in vain."""
 _NARROW = 0.3
 """Where the centre of `ProximalPoints` stays: the width of the rounding, in units of the spread of the ratings."""
 
@@ -180,18 +182,20 @@ class PrimalDual(TraceNormModel):
         terms.add(users[:, :most], items[:, :most])
 
     def _move(self, terms: Terms, old_rank: int) -> None:
-        slow = self.loss != "squared"
+        exact = self.loss == "squared"
         if self.schedule == "newest":
-            for _ in range(_SLOW_SWEEPS if slow else 1):
+            for _ in range(1 if exact else _SLOW_SWEEPS):
                 terms.move_users(first=old_rank)
         elif self.schedule == "full":
             self._move_until_still(terms)
         else:
+            slow = self.nonnegative or not exact
             terms.tighten()
             before = terms.product()
-            for _ in range((_SLOW_SWEEPS if slow or self.nonnegative else _SWEEPS) - 1):
+            for _ in range((_SLOW_SWEEPS if slow else _SWEEPS) - 1):
                 terms.tighten()
-            terms.stride(before)
+            if slow:
+                terms.stride(before)
             if not self.nonnegative:
                 terms.hold(balanced(terms.product()))
 

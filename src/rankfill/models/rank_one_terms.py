@@ -24,6 +24,7 @@ from rankfill.objectives.losses import loss_slopes, loss_values
 Vector = NDArray[np.float64]
 
 _LONGEST = 1000
+"""Of a stride, in units of the short steps before it."""
 
 
 class BlockRule(NamedTuple):
@@ -135,7 +136,7 @@ class Terms:
         return self.rule.slopes(self._problem.pattern.by_user.values, self.residual)
 
     def move_ratings(self, change: Vector) -> None:
-        """In order by user; the terms stay."""
+        """`change` is in order by user; the terms stay."""
         self._set_residual(self.residual + change)
 
     def move_users(self, first: int = 0) -> None:
