@@ -33,17 +33,12 @@ class FactorDescent:
     def __init__(self, problem: Problem) -> None:
         size = float(np.sqrt(np.mean(problem.values**2)))
         self._unit = 4.0 ** round(math.log(size, 4)) if size > 0 else 1.0
-        self._targets = (problem.values / self._unit).astype(np.float32)
-        self._n_users = problem.shape[0]
+        self._both = problem.both_sides
+        self._n_users, n = problem.shape[0], len(problem.values)
+        self._ratings = Rows(self._both.indptr[: self._n_users + 1], self._both.indices[:n], self._both.values[:n])
+        self._targets = self._ratings.values / np.float32(self._unit)
         self._by_item = problem.pattern.order
-        by_user, by_item = problem.pattern.by_user, problem.pattern.by_item
-        self._ratings = by_user._replace(indices=by_user.indices + np.int32(self._n_users))
-        self._both = Rows(
-            np.append(by_user.indptr, by_user.indptr[-1] + by_item.indptr[1:]),
-            np.append(self._ratings.indices, by_item.indices),
-            np.append(by_user.values, by_item.values),
-        )
-        self._scales = np.concatenate([problem.user_scale, problem.item_scale])[:, None]
+        self._scales = problem.scales.astype(np.float64)
         self._weights = (1 / self._scales**2).astype(np.float32)
 
     def improved(self, start: LowRank, penalty: float) -> LowRank:
