@@ -1,6 +1,12 @@
 # make quickstart   installs into .venv, trains on a small film club, shows results in quickstart/
+# make serve        the film club as a service with a page: http://127.0.0.1:8000
 # make test         everything the gate runs: lint, types, import contracts, C++ tests, Python tests
+# make test-deep    property tests with a hundred times the examples, others every time
+# make fuzz         a hundred thousand damaged files and odd command lines
+# make test-kills   kills a service under load three hundred times and looks for what it lost
 # make sanitize     C++ tests under the address, undefined-behaviour and thread sanitizers
+# make docs         the documentation site, with the pictures of its gallery: build/docs/html/index.html
+# make release-check  an sdist and a wheel, repaired, installed into a fresh environment without a compiler, and used
 # make bench        installs the peers into .venv-bench and compares with them (see benchmarks/)
 # make stubs        regenerates the types of the compiled module after its bindings changed
 
@@ -9,13 +15,21 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name tests -prune -o -name '*.[ch]pp' -print)
 CXX_BUILD := build/cpp
+# The packages of an extra, one a line.
+tools-of = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")'
 
-.PHONY: quickstart test bench lint cpp-test python-test sanitize stubs format clean
+.PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz bench lint cpp-test python-test sanitize stubs format clean
 
 quickstart: $(VENV)/installed
 	$(BIN)/rankfill quickstart --output quickstart
 
-test: lint cpp-test python-test
+serve: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[service]'
+	[ -f quickstart/ratings.csv ] || $(BIN)/rankfill quickstart --output quickstart
+	$(BIN)/rankfill fit quickstart/ratings.csv --model passive-aggressive -o quickstart/served.rankfill
+	$(BIN)/rankfill serve quickstart/served.rankfill --state quickstart/state --ratings quickstart/ratings.csv --titles quickstart/titles.csv
+
+test: lint cpp-test python-test docs-quick
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,9 +42,29 @@ $(VENV)/installed: $(VENV)/bin/python $(BUILT_FROM)
 # The tools alone: installing '.[test]' would build the kernels a second time.
 $(VENV)/test-tools: $(VENV)/installed
 	@mkdir -p build
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"], sep="\n")' > build/test-tools.txt
+	$(call tools-of,test) > build/test-tools.txt
 	$(BIN)/python -m pip install --quiet --requirement build/test-tools.txt
 	@touch $@
+
+$(VENV)/docs-tools: $(VENV)/installed pyproject.toml
+	@mkdir -p build
+	$(call tools-of,docs) > build/docs-tools.txt
+	$(BIN)/python -m pip install --quiet --requirement build/docs-tools.txt
+	@touch $@
+
+docs: $(VENV)/docs-tools
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs/html
+	@echo 'open build/docs/html/index.html'
+
+# The gate builds every page, without the pictures: tests/test_examples.py runs the scripts of the gallery.
+docs-quick: $(VENV)/docs-tools
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -D plot_gallery=0 docs build/docs/quick
+
+release-check: $(VENV)/installed
+	@mkdir -p build
+	$(call tools-of,release) > build/release-tools.txt
+	$(BIN)/python -m pip install --quiet --requirement build/release-tools.txt
+	tools/release_check.sh $(BIN)/python
 
 lint: $(VENV)/test-tools
 	$(BIN)/ruff check .
@@ -46,8 +80,18 @@ cpp-test: $(VENV)/test-tools
 	$(BIN)/cmake --build $(CXX_BUILD) --parallel 2
 	$(BIN)/ctest --test-dir $(CXX_BUILD) --output-on-failure
 
+# Two processes of one thread each: two of two threads would wait for each other. Tests of threads set their own number.
 python-test: $(VENV)/test-tools
-	$(BIN)/python -m pytest -n 2
+	RANKFILL_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-deep: $(VENV)/test-tools
+	RANKFILL_EXAMPLES=100 $(BIN)/python -m pytest -n 2 -m hypothesis --ignore tests/fuzz
+
+fuzz: $(VENV)/test-tools
+	RANKFILL_EXAMPLES=300 $(BIN)/python -m pytest -n 2 tests/fuzz
+
+test-kills: $(VENV)/test-tools
+	RANKFILL_KILLS=300 $(BIN)/python -m pytest tests/service/test_recovery.py -k killed
 
 sanitize: $(VENV)/test-tools
 	for kind in address,undefined thread; do \
@@ -58,9 +102,9 @@ sanitize: $(VENV)/test-tools
 
 bench:
 	benchmarks/install_rivals.sh .venv-bench
-	.venv-bench/bin/python -m benchmarks.kernels
-	.venv-bench/bin/python -m benchmarks.compare like-ml-10m --scale-down 10
-	@echo 'With MovieLens at hand: RANKFILL_DATA=… .venv-bench/bin/python -m benchmarks.compare ml-1m'
+	.venv-bench/bin/python -m benchmarks kernels
+	.venv-bench/bin/python -m benchmarks compare like-ml-10m --scale-down 10
+	@echo 'With MovieLens at hand: RANKFILL_DATA=… .venv-bench/bin/python -m benchmarks compare ml-1m'
 
 stubs: $(VENV)/test-tools
 	$(BIN)/python -m nanobind.stubgen -q -m rankfill.kernels._native -o src/rankfill/kernels/_native.pyi

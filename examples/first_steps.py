@@ -1,28 +1,41 @@
-"""From ratings to recommendations: split, learn, measure, recommend, save."""
+"""
+From ratings to recommendations
+===============================
+
+Split, learn, measure, recommend, save.
+"""
 
 import rankfill as rf
-from rankfill.data.synthetic import film_club
 
-club = film_club()  # or rf.read_ratings("ratings.csv")
-known, test = rf.split(club.ratings, test=0.2, seed=0)
-train, validation = rf.split(known, test=0.1, seed=0)
+club = rf.synthetic.film_club()  # or rf.read_ratings("ratings.csv")
+train, test = rf.split(club.ratings, test=0.2, seed=0)
 
-# The validation ratings choose the best pass; the test ratings are only looked at in the end.
-bias = rf.Bias().fit(train)
-model = rf.PassiveAggressive(rank=8).fit(train, validation=validation)
-for name, each in {"bias": bias, "passive-aggressive": model}.items():
-    scores = rf.evaluate(each, test)
-    print(f"{name:20} rmse {scores['rmse']:.3f}  ndcg@10 {scores['ndcg']:.3f}")
+# %%
+# What predicts and what recommends best is found out on a part of the training ratings.
+model = rf.Auto().fit(train)
+print(model.choices_)
 
+# %%
+# The test ratings are only looked at in the end.
+scores = {"bias": rf.evaluate(rf.Bias().fit(train), test), "auto": rf.evaluate(model, test)}
+for name, found in scores.items():
+    print(f"{name:20} rmse {found['rmse']:.3f}  ndcg@10 {found['ndcg']:.3f}")
+figure = rf.plots.quality_bars({name: (found["rmse"], found["ndcg"]) for name, found in scores.items()})
+
+# %%
+# Lists for two members, with the stars that each film would get.
 members = ["m007", "m042"]
 best = model.recommend(members, n=3)
-for member, films in zip(members, best.items, strict=True):
-    print(member, [club.titles[film] for film in films])
+for member, films, stars in zip(members, best.items, best.ratings, strict=True):
+    print(member, [f"{club.titles[film]}: {rating:.1f} stars" for film, rating in zip(films, stars, strict=True)])
 
+# %%
 # Somebody who was not in training: two horror films liked, a western and a science fiction film not.
 newcomer = rf.Ratings.from_arrays(["you"] * 4, [1, 3, 2, 4], [5, 5, 1, 1])
 print("newcomer", [club.titles[film] for film in model.recommend(newcomer, n=3).items[0]])
 
+# %%
+# A model is one file.
 model.save("film-club.rankfill")
 again = rf.load("film-club.rankfill")
 assert (again.predict("m007", [1, 2, 3]) == model.predict("m007", [1, 2, 3])).all()

@@ -1,19 +1,23 @@
-"""What a model has found, in words and in a picture: non-negative factors read as topics."""
+"""
+Topics that can be read
+=======================
+
+What goes together, found in who rated what, without a word about genres.
+"""
 
 import rankfill as rf
-from rankfill.data.synthetic import film_club
 
-club = film_club()
-model = rf.PassiveAggressive(rank=6, recipe="paper", C=0.03, passes=30, nonnegative="both").fit(club.ratings)
+club = rf.synthetic.film_club()
 
-topics = rf.topics(model, n=5, titles=club.titles)
+# %%
+# Topics come straight from the ratings. The genres, if given, only name the topics afterwards.
+topics = rf.topics(club, n=5)
 for topic in topics:
     print(topic)
-rf.plots.topics_plot(topics, path="topics.png")
+figure = rf.plots.topics_plot(topics)
 
-# Why this film? The prediction is a sum over topics, and these carry most of it.
-film = model.recommend("m042", n=1).items[0, 0]
-for reason in rf.explain(model, "m042", film):
-    print(
-        f"{club.titles[reason.item]}: topic {reason.factor} adds {reason.contribution:.2f} stars ({reason.share:.0%})"
-    )
+# %%
+# A model with non-negative factors can be read in the same way: each factor is a topic.
+model = rf.PassiveAggressive(rank=6, recipe="paper", C=0.03, passes=30, nonnegative="both").fit(club.ratings)
+for topic in rf.topics(model, n=3, titles=club.titles):
+    print(topic)

@@ -5,13 +5,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import rankfill as rf
 
 # A busy machine is no failure, and the same commit gives the same answer.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.load_profile("repeatable")
+# RANKFILL_EXAMPLES=100 (make test-deep, make fuzz) tries so many times the examples, and others every time.
+settings.register_profile("deep", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+DEPTH = int(os.environ.get("RANKFILL_EXAMPLES", "1"))
+settings.load_profile("deep" if DEPTH > 1 else "repeatable")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that say how many examples they need get that many times more, too."""
+    functions = {item.obj for item in items if DEPTH > 1 and getattr(item.obj, "is_hypothesis_test", False)}
+    for function in (getattr(each, "__func__", each) for each in functions):
+        own = function._hypothesis_internal_use_settings
+        function._hypothesis_internal_use_settings = settings(own, max_examples=DEPTH * own.max_examples)
 
 
 @pytest.fixture(scope="session")

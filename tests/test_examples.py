@@ -9,7 +9,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 3
+    assert len(EXAMPLES) >= 12
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 from rankfill import Bias, EpochReport, PassiveAggressive, Ratings
-from rankfill.plots import BAR, BAR_BELOW_ZERO, learning_curve, topics_plot
+from rankfill.plots import learning_curve, topics_plot
+from rankfill.plots.topic_panels import BAR, BAR_BELOW_ZERO
 from rankfill.topics import Topic, topics
 
 PNG = b"\x89PNG\r\n\x1a\n"

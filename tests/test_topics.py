@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+import rankfill as rf
 from rankfill import Bias, PassiveAggressive, Ratings
 from rankfill.kernels import padded_copy
-from rankfill.topics import Reason, Topic, explain, topics
+from rankfill.topic_factors import factorise
+from rankfill.topic_labels import Labels, Tags
+from rankfill.topics import Topic, has_readable_factors, ratings_behind, topics
 
 
 @pytest.fixture
@@ -115,45 +119,97 @@ def test_equal_weights_keep_the_order_of_items(ratings: Ratings) -> None:
     assert topics(model, n=9)[0].items == ("item 0", "item 1", "item 2", "item 3")
 
 
-def test_reasons_are_products_of_factors(by_hand: PassiveAggressive) -> None:
-    assert explain(by_hand, 0, ["item 2", "item 1"]) == [
-        Reason("item 2", 1, 10.0, 10 / 11),
-        Reason("item 2", 0, 1.0, 1 / 11),
-        Reason("item 1", 0, 2.0, 1.0),
-    ]
-    assert explain(by_hand, 0, "item 2", n=1) == [Reason("item 2", 1, 10.0, 10 / 11)]
-
-
-@pytest.mark.parametrize("nonnegative", ["both", "none"])
-@pytest.mark.parametrize(("user", "item"), [(3, 2), ("unknown", 2), (3, "unknown")])
-def test_reasons_sum_to_the_prediction(nonnegative: str, user: int | str, item: int | str) -> None:
-    rng = np.random.default_rng(2)
-    ratings = Ratings.from_dense(rng.integers(1, 6, (8, 6)))
-    model = PassiveAggressive(rank=4, passes=5, nonnegative=nonnegative, clip=False).fit(ratings)
-    user, item = (99 if each == "unknown" else each for each in (user, item))
-    reasons = explain(model, user, item, n=4)
-    assert sum(reason.contribution for reason in reasons) == pytest.approx(float(model.predict(user, item)), rel=1e-5)
-    assert sum(reason.share for reason in reasons) == pytest.approx(1)
-    sizes = [abs(reason.contribution) for reason in reasons]
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_a_pair_of_unknowns_has_no_reasons(by_hand: PassiveAggressive) -> None:
-    with pytest.raises(ValueError, match="user 77 and item 'nowhere' are both unknown"):
-        explain(by_hand, 77, ["item 1", "nowhere"])
-
-
 def test_what_has_no_topics_is_said_in_words(ratings: Ratings, by_hand: PassiveAggressive) -> None:
-    for function in (topics, lambda model: explain(model, 0, "item 0")):
-        with pytest.raises(TypeError, match=r"Bias has no factors .* use a factor model such as PassiveAggressive"):
-            function(Bias().fit(ratings))
-        with pytest.raises(TypeError, match="rankfill model, found ndarray"):
-            function(np.eye(3))
-        with pytest.raises(NotFittedError, match="call fit first"):
-            function(PassiveAggressive())
+    with pytest.raises(
+        TypeError, match=r"Bias has no factors .* give the ratings instead.*rankfill\.topics\(ratings\)"
+    ):
+        topics(Bias().fit(ratings))
+    with pytest.raises(TypeError):
+        topics(object())
+    with pytest.raises(ValueError, match="as many topics as factors, found n_topics=3; leave it out"):
+        topics(by_hand, n_topics=3)
+    with pytest.raises(ValueError, match="n_topics must be a whole number of at least 1, found 0"):
+        topics(ratings, n_topics=0)
+    with pytest.raises(ValueError, match="there are no ratings to find topics in"):
+        topics(ratings.select(ratings.values < 0))
+    with pytest.raises(NotFittedError, match="call fit first"):
+        topics(PassiveAggressive())
     with pytest.raises(ValueError, match="by must be one of weight, lift, found 'size'"):
         topics(by_hand, by="size")
     with pytest.raises(ValueError, match="n must be at least 1, found 0"):
         topics(by_hand, n=0)
-    with pytest.raises(ValueError, match="n must be at least 1, found 0"):
-        explain(by_hand, 0, "item 0", n=0)
+
+
+def test_the_genres_of_the_film_club_are_found_and_named() -> None:
+    club = rf.synthetic.film_club()
+    found = topics(club, n=10)
+    assert sorted(topic.label for topic in found) == sorted(
+        {genre for named in club.genres.values() for genre in named}
+    )
+    assert [topic.factor for topic in found] == list(range(6))
+    assert sum(topic.share for topic in found) == pytest.approx(1)
+    for topic in found:
+        assert sum(club.genres[film][0] == topic.label for film in topic.items) >= 9
+        assert list(topic.weights) == sorted(topic.weights, reverse=True)
+    assert topics(club, n=10) == found, "the same seed, the same topics"
+    assert topics(club.ratings, n=10)[0].items == found[0].items
+    assert len(topics(club.ratings, n_topics=4)) == 4
+
+
+def test_where_everybody_has_rated_everything_what_is_liked_tells_topics_apart() -> None:
+    random = np.random.default_rng(0)
+    fans = random.integers(0, 2, 60)
+    dense = np.where(fans[:, None] == (np.arange(10) >= 5), 5, 2) + random.integers(-1, 1, (60, 10))
+    one, other = topics(Ratings.from_dense(dense), n=5, n_topics=2)
+    assert {frozenset(one.items), frozenset(other.items)} == {frozenset(range(5)), frozenset(range(5, 10))}
+
+
+@pytest.mark.parametrize(
+    "dense",
+    [[[5]], [[5], [4]], [[5, 4, 1]], np.full((6, 5), 3.0), [[5, None], [None, 1]], -np.arange(12.0).reshape(4, 3)],
+    ids=["one", "one item", "one user", "constant", "apart", "negative"],
+)
+def test_topics_of_the_least_there_can_be(dense: object) -> None:
+    ratings = Ratings.from_dense(dense)
+    for options in ({}, {"n_topics": 50}, {"by": "lift"}):
+        found = topics(ratings, **options)
+        assert 1 <= len(found) <= 50
+        assert all(np.isfinite(topic.weights).all() and np.isfinite(topic.share) for topic in found)
+
+
+def test_columns_are_the_best_that_is_not_negative() -> None:
+    """At the end no small change of a column lowers the error: the gradient is zero, or points below zero."""
+    matrix = scipy.sparse.random_array((40, 25), density=0.2, rng=np.random.default_rng(1), format="csr")
+    left, right = factorise(matrix, 4)
+    for factors, gradient in (
+        (left, left @ (right.T @ right) - matrix @ right),
+        (right, right @ (left.T @ left) - matrix.T @ left),
+    ):
+        assert (factors >= 0).all()
+        assert np.abs(gradient[factors > 1e-6]).max() < 0.02
+        assert gradient.min() > -0.02
+
+
+def test_labels_need_both_many_items_and_more_than_usual() -> None:
+    counts = np.full(40, 10)
+    genres = [["Drama", "War"] if item < 8 else ["Drama"] if item < 30 else ["Horror", "Noir"] for item in range(40)]
+    tags = Tags(genres, counts)
+    assert tags.best(np.arange(8), 2) == ["War"]  # drama is hardly more common than among all
+    assert tags.best(np.arange(30, 40), 2) == ["Horror", "Noir"]
+    assert tags.best(np.arange(30, 40), 1) == ["Horror"]
+    assert tags.best(np.arange(0, 40), 2) == []
+    assert tags.best(np.arange(0), 2) == []
+    labels = Labels(range(40), counts, {item: f"Film ({1930 + item})" for item in range(40)}, dict(enumerate(genres)))
+    assert labels.label(np.arange(30, 40)) == "Horror, Noir, 1960s"
+
+
+def test_signs_cannot_be_read_and_what_users_rated_can() -> None:
+    ratings = rf.synthetic.low_rank(40, 20, 400)
+    signed, plain = rf.ALS(rank=3).fit(ratings), rf.ALS(rank=3, nonnegative="both").fit(ratings)
+    assert not has_readable_factors(signed)
+    assert has_readable_factors(plain)
+    assert not has_readable_factors(Bias().fit(ratings))
+    behind = ratings_behind(rf.ItemRegression(penalty=1.0).fit(ratings))
+    assert behind is not None
+    np.testing.assert_array_equal(behind.item_indices, ratings.item_indices)
+    np.testing.assert_array_equal(behind.user_indices, ratings.user_indices)

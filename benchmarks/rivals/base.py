@@ -128,7 +128,7 @@ class Rival(ABC):
         raise NotImplementedError(f"{self.name} does not predict")
 
     def top_n(self, fitted: Any, users: NDArray[np.int32], n: int) -> NDArray[np.integer]:
-        """The n best items not rated in training, a row a user."""
+        """The n best items not rated in training, one row per user."""
         raise NotImplementedError(f"{self.name} does not recommend")
 
     def stream(self, events: Interactions, plan: Plan) -> Any:

@@ -62,7 +62,7 @@ class Libmf(Rival):
         return engine, _seconds_of(engine, prepared, patience=30 + 1e-6 * len(prepared) * plan.passes)
 
     def seconds(self, fitted: Any) -> float:
-        """Of the attempt that came through."""
+        """The seconds of the attempt that came through."""
         return fitted[1]
 
     def predict(self, fitted: Any, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.floating]:

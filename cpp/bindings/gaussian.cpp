@@ -1,13 +1,14 @@
-#include "arrays.hpp"
+#include "pattern.hpp"
 #include "rankfill/drive_gaussian.hpp"
 
 namespace {
 
-NewMatrix<double> fill(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Matrix<double> values,
-                       Matrix<const double> precision, int threads, const std::string& isa) {
-    const GaussianTable rows{span_of(indptr), span_of(indices), factors_of(values, "values"),
+NewMatrix<double> fill(const CheckedPattern& entries, Matrix<double> values, Matrix<const double> precision,
+                       int threads, const std::string& isa) {
+    const Pattern holes = entries.spans();
+    const GaussianTable rows{holes.indptr, holes.indices, factors_of(values, "values"),
                              factors_of(precision, "precision")};
-    require(indptr.shape(0) == values.shape(0) + 1, "indptr must have one place more than there are rows");
+    entries.require_table(rows.values.n_rows, rows.precision.n_rows, "values", "precision");
     require(values.shape(1) == precision.shape(1), "values and precision must have the same number of columns");
     require(precision.shape(0) <= precision.shape(1), "precision must have a row for each column");
     const KernelTable& kernels = table(isa);
@@ -21,6 +22,6 @@ NewMatrix<double> fill(Vector<const std::int64_t> indptr, Vector<const std::int3
 }  // namespace
 
 void bind_gaussian(nb::module_& m) {
-    m.def("fill_rows", &fill, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("precision").noconvert(), nb::arg("threads"), nb::arg("isa"));
+    m.def("fill_rows", &fill, nb::arg("holes"), nb::arg("values").noconvert(), nb::arg("precision").noconvert(),
+          nb::arg("threads"), nb::arg("isa"));
 }

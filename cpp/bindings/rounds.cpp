@@ -1,4 +1,4 @@
-#include "arrays.hpp"
+#include "pattern.hpp"
 #include "rankfill/drive.hpp"
 
 namespace {
@@ -29,15 +29,12 @@ T update(Vector<T> w, Vector<const T> x, T y, const Rule& rule, const std::strin
         return table(isa).rounds.update_double(w.data(), x.data(), y, rule, blocks);
 }
 
-Sums pass(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const float> values,
-          Matrix<float> moving, Matrix<const float> fixed, const Rule& rule, std::uint64_t seed, bool plainly,
-          int threads, const std::string& isa) {
-    const Csr ratings{span_of(indptr), span_of(indices), span_of(values)};
+Sums pass(const CheckedPattern& entries, Vector<const float> values, Matrix<float> moving, Matrix<const float> fixed,
+          const Rule& rule, std::uint64_t seed, bool plainly, int threads, const std::string& isa) {
+    const Csr ratings = entries.with(values);
     const auto w = factors_of(moving, "moving");
     const auto x = factors_of(fixed, "fixed");
-    require(w.stride == x.stride, "moving and fixed must have the same number of columns");
-    require(w.n_rows == ratings.n_rows(), "moving must have one row for each row of the ratings");
-    require(indices.shape(0) == values.shape(0), "indices and values must have the same length");
+    require_factors(entries, w, x);
     const KernelTable& kernels = table(isa);
     Losses losses;
     {
@@ -56,6 +53,8 @@ Sums online(Vector<const std::int32_t> users, Vector<const std::int32_t> items, 
     const auto p = factors_of(user_factors, "user_factors");
     const auto q = factors_of(item_factors, "item_factors");
     require(p.stride == q.stride, "user_factors and item_factors must have the same number of columns");
+    require_rows(span_of(users), p.n_rows, "users", "user_factors");
+    require_rows(span_of(items), q.n_rows, "items", "item_factors");
     const KernelTable& kernels = table(isa);
     Losses losses;
     {
@@ -82,9 +81,9 @@ void bind_rounds(nb::module_& m) {
           nb::arg("isa"), "One round, in place; returns the error y − w·x before it.");
     m.def("update", &update<double>, nb::arg("w").noconvert(), nb::arg("x").noconvert(), nb::arg("y"), nb::arg("rule"),
           nb::arg("isa"));
-    m.def("passive_aggressive_pass", &pass, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(), nb::arg("rule"),
-          nb::arg("seed"), nb::arg("plainly"), nb::arg("threads"), nb::arg("isa"),
+    m.def("passive_aggressive_pass", &pass, nb::arg("pattern"), nb::arg("values").noconvert(),
+          nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(), nb::arg("rule"), nb::arg("seed"),
+          nb::arg("plainly"), nb::arg("threads"), nb::arg("isa"),
           "One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.");
     m.def("passive_aggressive_online", &online, nb::arg("users").noconvert(), nb::arg("items").noconvert(),
           nb::arg("values").noconvert(), nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),

@@ -1,4 +1,4 @@
-#include "arrays.hpp"
+#include "pattern.hpp"
 #include "rankfill/drive.hpp"
 
 namespace {
@@ -25,14 +25,14 @@ const SparseKernels<T>& kernels_of(const KernelTable& table) {
 }
 
 template <class T>
-NewVector<T> entries(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Matrix<const T> left,
-                     Matrix<const T> right, int threads, const std::string& isa) {
-    const Pattern pattern{span_of(indptr), span_of(indices)};
+NewVector<T> entries(const CheckedPattern& rows, Matrix<const T> left, Matrix<const T> right, int threads,
+                     const std::string& isa) {
+    const Pattern pattern = rows.spans();
     const auto p = block_of(left), q = block_of(right);
     require(p.width == q.width, "left and right must have the same number of columns");
     require(p.width > 0 && p.width % 16 == 0, "left and right must have a multiple of 16 columns");
-    require(p.n_rows == pattern.n_rows(), "left must have one row for each row of the pattern");
-    auto result = new_vector<T>(indices.shape(0));
+    rows.require_table(p.n_rows, q.n_rows, "left", "right");
+    auto result = new_vector<T>(rows.n_entries());
     const auto& kernels = kernels_of<T>(table(isa));
     {
         nb::gil_scoped_release release;
@@ -43,11 +43,12 @@ NewVector<T> entries(Vector<const std::int64_t> indptr, Vector<const std::int32_
 }
 
 template <class T>
-NewMatrix<T> times(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices, Vector<const T> values,
-                   Matrix<const T> block, int threads, const std::string& isa) {
-    const Pattern pattern{span_of(indptr), span_of(indices)};
-    require(indices.shape(0) == values.shape(0), "indices and values must have the same length");
+NewMatrix<T> times(const CheckedPattern& rows, Vector<const T> values, Matrix<const T> block, int threads,
+                   const std::string& isa) {
+    const Pattern pattern = rows.spans();
+    require(rows.n_entries() == values.shape(0), "there must be one value for each entry of the rows");
     const auto x = block_of(block);
+    rows.require_columns(x.n_rows, "block");
     auto result = new_matrix<T>(pattern.n_rows(), x.width);
     const Block<T> target{result.data(), pattern.n_rows(), x.width};
     const auto& kernels = kernels_of<T>(table(isa));
@@ -66,40 +67,40 @@ NewMatrix<T> times(Vector<const std::int64_t> indptr, Vector<const std::int32_t>
     return result;
 }
 
-NewMatrix<double> gram(Vector<const std::int64_t> indptr, Vector<const std::int32_t> indices,
-                       Vector<const double> values, Vector<const std::int64_t> column_indptr,
-                       Vector<const std::int32_t> column_indices, Vector<const double> column_values, int threads,
-                       const std::string& isa) {
-    const Pattern rows{span_of(indptr), span_of(indices)}, columns{span_of(column_indptr), span_of(column_indices)};
-    require(indices.shape(0) == values.shape(0) && column_indices.shape(0) == column_values.shape(0),
-            "indices and values must have the same length");
+template <class T>
+NewMatrix<T> gram(const CheckedPattern& by_row, Vector<const T> values, const CheckedPattern& by_column,
+                  Vector<const T> column_values, int threads, const std::string& isa) {
+    const Pattern rows = by_row.spans(), columns = by_column.spans();
+    require(by_row.n_entries() == values.shape(0) && by_column.n_entries() == column_values.shape(0),
+            "there must be one value for each entry of the rows");
     require(values.shape(0) == column_values.shape(0), "rows and columns must hold the same entries");
-    auto result = new_matrix<double>(rows.n_rows(), rows.n_rows());
-    const Block<double> target{result.data(), rows.n_rows(), rows.n_rows()};
-    const KernelTable& kernels = table(isa);
+    by_row.require_columns(by_column.n_rows(), "columns");
+    by_column.require_columns(by_row.n_rows(), "rows");
+    auto result = new_matrix<T>(rows.n_rows(), rows.n_rows());
+    const Block<T> target{result.data(), rows.n_rows(), rows.n_rows()};
+    const auto& kernels = kernels_of<T>(table(isa));
     {
         nb::gil_scoped_release release;
         for_rows(rows.n_rows(), threads, [&](auto first, auto last) {
-            kernels.sparse_gram(rows, values.data(), columns, column_values.data(), first, last, target);
+            kernels.gram(rows, values.data(), columns, column_values.data(), first, last, target);
         });
     }
     return result;
 }
 
 template <class T>
-void bind_products(nb::module_& m, const char* entries_name, const char* times_name) {
-    m.def(entries_name, &entries<T>, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-          nb::arg("left").noconvert(), nb::arg("right").noconvert(), nb::arg("threads"), nb::arg("isa"));
-    m.def(times_name, &times<T>, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("block").noconvert(), nb::arg("threads"), nb::arg("isa"));
+void bind_products(nb::module_& m, const char* entries_name, const char* times_name, const char* gram_name) {
+    m.def(entries_name, &entries<T>, nb::arg("pattern"), nb::arg("left").noconvert(), nb::arg("right").noconvert(),
+          nb::arg("threads"), nb::arg("isa"));
+    m.def(times_name, &times<T>, nb::arg("pattern"), nb::arg("values").noconvert(), nb::arg("block").noconvert(),
+          nb::arg("threads"), nb::arg("isa"));
+    m.def(gram_name, &gram<T>, nb::arg("rows"), nb::arg("values").noconvert(), nb::arg("columns"),
+          nb::arg("column_values").noconvert(), nb::arg("threads"), nb::arg("isa"));
 }
 
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
-    bind_products<double>(m, "sparse_entries", "sparse_times");
-    bind_products<float>(m, "sparse_entries_float", "sparse_times_float");
-    m.def("sparse_gram", &gram, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-          nb::arg("values").noconvert(), nb::arg("column_indptr").noconvert(), nb::arg("column_indices").noconvert(),
-          nb::arg("column_values").noconvert(), nb::arg("threads"), nb::arg("isa"));
+    bind_products<double>(m, "sparse_entries", "sparse_times", "sparse_gram");
+    bind_products<float>(m, "sparse_entries_float", "sparse_times_float", "sparse_gram_float");
 }

@@ -1,16 +1,6 @@
 #define RANKFILL_ISA avx512
 #define RANKFILL_VECTOR_BYTES 64
-#include <atomic>
-#include <utility>
-
-#include "rankfill/columns.hpp"
-#include "rankfill/csr.hpp"
-#include "rankfill/factor_step.hpp"
-#include "rankfill/isa.hpp"
-#include "rankfill/ridge.hpp"
-#include "rankfill/row_order.hpp"
-#include "rankfill/sparse_pattern.hpp"
-#include "rankfill/table.hpp"
+#include "rankfill/before_target.hpp"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)

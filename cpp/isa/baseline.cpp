@@ -1,5 +1,4 @@
 // What every machine of the architecture runs: SSE2 on x86-64, NEON on arm64.
-#include "rankfill/isa.hpp"
 #include "rankfill/make_table.hpp"
 
 namespace rankfill {

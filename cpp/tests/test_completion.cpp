@@ -91,8 +91,8 @@ TEST(the_gram_matrix_of_sparse_rows_up_to_the_diagonal_is_that_of_the_definition
     for (const KernelTable* kernels : all_tables()) {
         std::vector<double> gram(n * n);
         parallel_for(n, 3, [&](std::int64_t row) {
-            kernels->sparse_gram(problem.rows(), problem.doubles.data(), problem.columns(),
-                                 problem.column_values.data(), row, row + 1, {gram.data(), n, n});
+            kernels->sparse_double.gram(problem.rows(), problem.doubles.data(), problem.columns(),
+                                        problem.column_values.data(), row, row + 1, {gram.data(), n, n});
         });
         for (std::int64_t a = 0; a < n; ++a)
             for (std::int64_t b = 0; b < n; ++b) {

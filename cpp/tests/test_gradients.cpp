@@ -68,11 +68,11 @@ TEST(variance_reduced_rows_and_full_gradients_have_the_same_bits_everywhere) {
             for (const KernelTable* kernels : all_tables())
                 for (const int threads : {1, 3}) {
                     Problem problem(61, 47, rank, 3);
-                    std::vector<float> memory(problem.values.size(), 0.0f), gradient(problem.moving.size());
+                    std::vector<float> gradient(problem.moving.size());
                     const Factors<float> moving{problem.moving.data(), problem.n_rows, problem.stride};
                     variance_reduced_pass(*kernels,
-                                          {problem.ratings(), moving, problem.fixed_factors(), memory.data(), method,
-                                           0.1f, 0.5f, 0.25f, 2, -1, 9},
+                                          {problem.ratings(), moving, problem.fixed_factors(), method, 0.1f, 0.5f,
+                                           0.25f, 2, -1, -1, 1.0f, 9},
                                           threads);
                     full_gradient(*kernels,
                                   {problem.ratings(),

@@ -15,7 +15,10 @@ static std::vector<Ridge> ridges(int rank) {
     nonnegative.nonnegative = true;
     implicit.implicit = true, implicit.confidence = 0.5f;
     steps.steps = 3;
-    return {plain, users, nonnegative, implicit, steps};
+    Ridge blocks = users, implicit_blocks = implicit, implicit_steps = implicit;
+    blocks.block = implicit_blocks.block = 16;
+    implicit_steps.steps = 3, implicit_steps.by_count = true, implicit_steps.exponent = 0.5, implicit_steps.base = 7.0;
+    return {plain, users, nonnegative, implicit, steps, blocks, implicit_blocks, implicit_steps};
 }
 
 TEST(solved_rows_have_the_same_bits_on_every_instruction_set_and_thread_count) {

@@ -42,6 +42,42 @@ TEST(the_best_items_are_those_of_a_full_sort) {
             }
 }
 
+TEST(the_best_items_of_one_user_among_many_items_are_those_of_a_full_sort) {
+    std::mt19937 random(3);
+    for (const KernelTable* kernels : all_tables())
+        for (const std::int64_t n_items : {320, 1000, 1001, 4111})
+            for (const int rank : {1, 9, 16, 33, 70}) {
+                const int stride = (rank + 15) / 16 * 16, n = 10;
+                std::vector<float> factors((n_items + 2) * stride, 0.0f);
+                for (std::int64_t row = 0; row < n_items + 2; ++row)  // few values: many scores are equal
+                    for (int k = 0; k < rank; ++k)
+                        factors[row * stride + k] = static_cast<int>(random() % 7) / 3.0f - 1;
+                const Factors<const float> items{factors.data(), n_items, stride},
+                    users{factors.data() + n_items * stride, 2, stride};
+                std::vector<std::uint8_t> allowed(n_items, 1);
+                for (std::int64_t item = 0; item < n_items; item += 5) allowed[item] = 0;
+                const std::vector<std::int64_t> seen_indptr{0, 2, 2};
+                const std::vector<std::int32_t> seen{1, 7};
+                std::vector<std::int32_t> best(2 * n);
+                std::vector<float> scores(2 * n);
+                top_n(*kernels, users, items, rank, {seen_indptr, seen, allowed}, {n, best.data(), scores.data()}, 1);
+                for (std::int64_t user = 0; user < 2; ++user) {
+                    std::vector<std::pair<float, std::int32_t>> all;
+                    for (std::int32_t item = 0; item < n_items; ++item) {
+                        if (!allowed[item] || (user == 0 && (item == 1 || item == 7))) continue;
+                        float score = 0;
+                        for (int k = 0; k < rank; ++k) score = score + users.row(user)[k] * items.row(item)[k];
+                        all.emplace_back(-score, item);
+                    }
+                    std::sort(all.begin(), all.end());
+                    for (int k = 0; k < n; ++k) {
+                        CHECK(best[user * n + k] == all[k].second);
+                        CHECK(scores[user * n + k] == -all[k].first);
+                    }
+                }
+            }
+}
+
 TEST(unknown_ids_take_the_default_rows) {
     const Problem problem(4, 6, 3, 9);
     const Factors<const float> items = problem.fixed_factors();

@@ -1,4 +1,4 @@
-"""Factors read as topics, and predictions read as sums over topics.
+"""Factors read as topics: those of a model, or those found in ratings for the purpose (`topic_factors.py`).
 
 A prediction is p_u·q_i = Σ_k p_uk q_ik: factor k carries the term p_uk q_ik of it. With p̄_k the mean of p_uk over
 the training ratings (users weighted by how many they gave), and q̄_k likewise of q_ik,
@@ -11,175 +11,225 @@ take the place of values in all of these, and items are listed by magnitude; the
 items of opposite signs are opposite ends of the factor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rankfill.data import Ratings, Vocabulary
+from rankfill.data.accepting import RatingsLike, as_ratings
+from rankfill.data.dataset import Dataset
 from rankfill.data.vocabulary import Id
 from rankfill.models import Model
-from rankfill.models.factors import FactorModel
+from rankfill.models.base.factors import FactorModel
+from rankfill.models.base.settings import check_seed, check_whole
+from rankfill.topic_factors import find_factors
+from rankfill.topic_labels import STRONGEST, Labels
 
 By = Literal["weight", "lift"]
 
 
 @dataclass(frozen=True)
 class Topic:
-    """The strongest items of one factor, strongest first."""
+    """The strongest items of one factor, strongest first. Prints as one line.
+
+    Attributes
+    ----------
+    factor : int
+        Number of the factor: a column of `item_factors_`, or the place of a topic found in ratings.
+    items : tuple
+        Ids of the items.
+    titles : tuple of str
+        Their titles; an id without a title stands for itself.
+    weights : tuple of float
+        The weight of each item in the factor, or its lift with ``by="lift"``.
+    share : float
+        The part of the mean prediction that the factor carries; of a topic found in ratings, of what they are made of.
+    label : str
+        The genres and the decades that set its items apart, where genres or years are known and do.
+
+    Examples
+    --------
+    >>> print(Topic(factor=0, items=(7, 9), titles=("Alien", "Aliens"), weights=(2.1, 1.8), share=0.52))
+    Topic 0 (52.0%): Alien · Aliens
+    """
 
     factor: int
     items: tuple[Id, ...]
     titles: tuple[str, ...]
     weights: tuple[float, ...]
     share: float
-    """The part of the mean prediction that the factor carries."""
+    label: str = ""
 
     def __str__(self) -> str:
-        return f"Topic {self.factor} ({self.share:.1%}): {' · '.join(self.titles) or 'no items'}"
-
-
-@dataclass(frozen=True)
-class Reason:
-    """What one factor adds to the prediction for one item."""
-
-    item: Id
-    factor: int
-    contribution: float
-    share: float
-    """Of the magnitude of all contributions; of the prediction itself, where there are no negative ones."""
+        label = f", {self.label}" if self.label else ""
+        return f"Topic {self.factor}{label} ({self.share:.1%}): {' · '.join(self.titles) or 'no items'}"
 
 
 def topics(
-    model: Model,
+    source: Model | Dataset | RatingsLike,
     n: int = 5,
     titles: Mapping[Any, str] | None = None,
     *,
+    genres: Mapping[Any, Sequence[str]] | None = None,
     by: By = "weight",
     min_ratings: float | None = None,
+    n_topics: int | None = None,
+    seed: int = 0,
 ) -> list[Topic]:
-    """The n strongest items of each factor, factors with the largest share of the mean prediction first.
+    """Shows what goes together: the strongest items of each topic of ratings, or of each factor of a model.
 
-    by="weight" sorts items by their coefficient q_ik, as Blondel, Kubo and Ueda (2014, table 3) do: widely liked
-    items can lead several topics. by="lift" sorts by how much more the factor carries of this item's predictions
-    than of all: 2 is twice as much. It picks what is peculiar to the topic, at the risk of noise. By the genres
-    of MovieLens neither gave clearly more coherent topics, so the paper's is the default.
+    Topics come in the order of their share. An item without weight in a topic is not listed.
 
-    Only items with at least `min_ratings` ratings are listed. The default is 1 for weights; for lifts it is the mean
-    over items, as a few ratings leave a row close to its random start. An item without weight in a factor is not
-    listed. `titles` maps ids to titles; an id that is not in it stands for itself.
+    Parameters
+    ----------
+    source : Ratings, or whatever `as_ratings` makes some of, Dataset or Model
+        In ratings, topics are found by non-negative factors made to be read. Of a fitted model its factors are read;
+        those of non-negative models say most, and a model without factors is refused.
+    n : int, default=5
+        Number of items per topic; at least 1.
+    titles : mapping, optional
+        Titles by id; an id that is not in it stands for itself. By default those of the data set, or ids. Years in
+        brackets at their end go into the labels.
+    genres : mapping, optional
+        The genres of each item by id, for labels. By default those of the data set, or none.
+    by : {"weight", "lift"}, default="weight"
+        What to sort items by. "weight" is their coefficient in the factor, as in Blondel, Kubo and Ueda (2014, table
+        3): widely liked items can lead several factors of a model. "lift" is how much more the factor carries of this
+        item's predictions than of all predictions: 2 is twice as much. It picks what is peculiar to the topic, at the
+        risk of noise. By the genres of MovieLens neither gave clearly more coherent topics.
+    min_ratings : float, optional
+        Fewest ratings of an item that is listed. By default the mean over items for topics of ratings and for lifts,
+        because a few ratings leave a row close to its random start; 1 for the weights of a model.
+    n_topics : int, optional
+        How many topics to find in ratings. By default as many as hold up between two halves of the users.
+    seed : int, default=0
+        Deals the users into halves.
 
+    Returns
+    -------
+    list of Topic
+        One per topic or factor.
+
+    Examples
+    --------
     >>> import rankfill as rf
-    >>> ratings = rf.Ratings.from_dense([[5, 5, None, 1], [5, None, 1, 1], [1, None, 5, 5], [None, 1, 5, 5]])
-    >>> model = rf.PassiveAggressive(rank=2, C=0.1, recipe="paper", passes=50, tol=None, seed=1).fit(ratings)
-    >>> for topic in topics(model, n=2, titles={0: "Alien", 1: "Aliens", 2: "Emma", 3: "Persuasion"}):
+    >>> for topic in rf.topics(rf.synthetic.film_club(), n=1)[:3]:
     ...     print(topic)
-    Topic 1 (52.0%): Aliens · Alien
-    Topic 0 (48.0%): Emma · Persuasion
+    Topic 0, comedy (17.7%): Who Borrowed the Submarine (comedy)
+    Topic 1, crime (17.4%): The Silence of the Chess Club (crime)
+    Topic 2, horror (17.4%): Whispers in Crow Hill (horror)
     """
-    factors = _readable(model)
     if by not in get_args(By):
         raise ValueError(f"by must be one of {', '.join(get_args(By))}, found {by!r}")
     if n < 1:
         raise ValueError(f"n must be at least 1, found {n}")
-    listed = _listed(factors, by, min_ratings)
-    typical_user, typical_item = _typical(factors)
-    shares = _normalised(typical_user * typical_item)
-    weights: NDArray[np.floating] = factors.item_factors_[listed]
+    if isinstance(source, Dataset):
+        titles, genres = titles or source.titles, genres or source.genres
+        source = source.ratings
+    factors = _of_model(source, n_topics) if isinstance(source, Model) else _of_ratings(source, n_topics, seed)
+    listed = _often_rated(factors.counts, by, min_ratings)
+    shares = _shares(factors.typical_user * factors.typical_item)
+    weights: NDArray[np.floating] = factors.items[listed]
     if by == "lift":
-        parts = np.abs(weights) * typical_user
+        parts = np.abs(weights) * factors.typical_user
         weights = np.sign(weights) * _ratio(_ratio(parts, parts.sum(axis=1, keepdims=True)), shares)
+    labels = Labels(factors.ids.ids().tolist(), factors.counts, titles or {}, genres or {})
+    order = np.argsort(-shares, kind="stable")
     return [
-        _topic(factors, int(k), listed, weights[:, k], float(shares[k]), n, titles or {})
-        for k in np.argsort(-shares, kind="stable")
+        _topic(factors, number if factors.found else int(k), listed, weights[:, k], float(shares[k]), n, titles, labels)
+        for number, k in enumerate(order)
     ]
 
 
-def explain(model: Model, user: Id, items: ArrayLike, n: int = 3) -> list[Reason]:
-    """The n factors that carry most of the prediction for a user and one item or several, item by item.
+class _Factors(NamedTuple):
+    """What topics are read from; `found` where it was found for the purpose and the order of factors means nothing."""
 
-    All contributions for an item sum to p_u·q_i, the prediction before it is clipped to the range of the ratings;
-    factors that add nothing are left out. A user or an item the model has not learned is explained by the mean
-    row that stands in for it in `predict`; for a pair of both there is no reason to give, which is an error.
-
-    >>> import rankfill as rf
-    >>> ratings = rf.Ratings.from_dense([[5, 5, None, 1], [5, None, 1, 1], [1, None, 5, 5], [None, 1, 5, 5]])
-    >>> model = rf.PassiveAggressive(rank=2, C=0.1, recipe="paper", passes=50, tol=None, seed=1).fit(ratings)
-    >>> reason = explain(model, 3, 2, n=1)[0]
-    >>> f"factor {reason.factor} gives {reason.contribution:.1f} of {model.predict(3, 2):.1f}"
-    'factor 0 gives 4.8 of 5.0'
-    """
-    factors = _readable(model)
-    if n < 1:
-        raise ValueError(f"n must be at least 1, found {n}")
-    asked = np.atleast_1d(np.asarray(items))
-    user_row = int(factors._learned_users(factors.users_.index([user]))[0])
-    item_rows = factors._learned_items(factors.items_.index(asked))
-    if user_row < 0 and (item_rows < 0).any():
-        raise ValueError(
-            f"user {user!r} and item {asked[item_rows < 0].tolist()[0]!r} are both unknown to the model, which then "
-            "predicts the mean rating; ask for a user or an item with ratings in training"
-        )
-    p = factors._default_user()[: factors.rank_] if user_row < 0 else factors.user_factors_[user_row]
-    q = np.where((item_rows < 0)[:, None], factors._default_item()[: factors.rank_], factors.item_factors_[item_rows])
-    contributions = q.astype(np.float64) * p
-    return [
-        Reason(item, int(k), float(each[k]), float(shares[k]))
-        for item, each in zip(asked.tolist(), contributions, strict=True)
-        for shares in [_normalised(np.abs(each))]
-        for k in _largest(shares, n)
-    ]
+    ids: Vocabulary
+    counts: NDArray[np.int64]
+    typical_user: NDArray[np.float64]
+    typical_item: NDArray[np.float64]
+    items: NDArray[np.floating]
+    found: bool
 
 
-def _readable(model: Model) -> FactorModel:
-    if not isinstance(model, Model):
-        raise TypeError(f"topics are read from a rankfill model, found {type(model).__name__}")
+def has_readable_factors(model: Model) -> bool:
+    """Whether the factors of a fitted model can be read as topics: there are some, and none is negative."""
+    factors = isinstance(model, FactorModel) and model.readable_factors
+    return factors and bool(model.item_factors_.min(initial=0) >= 0)
+
+
+def _of_model(model: Model, n_topics: int | None) -> _Factors:
     if not isinstance(model, FactorModel) or not model.readable_factors:
         raise TypeError(
-            f"{type(model).__name__} has no factors that could be read as topics; "
-            "use a factor model such as PassiveAggressive"
+            f"{type(model).__name__} has no factors that could be read as topics; give the ratings instead, in which "
+            "topics are found: rankfill.topics(ratings)"
         )
+    if n_topics is not None:
+        raise ValueError(f"a model has as many topics as factors, found n_topics={n_topics}; leave it out")
     model._check_fitted()
-    return model
-
-
-def _listed(model: FactorModel, by: By, min_ratings: float | None) -> NDArray[np.intp]:
-    """Row numbers of the items with enough ratings."""
     counts = model._item_counts.array
-    learned = counts[counts > 0]
+    typical_user = _typical_row(model._user_counts.array, model.user_factors_)
+    typical_item = _typical_row(counts, model.item_factors_)
+    return _Factors(model.items_, counts, typical_user, typical_item, model.item_factors_, False)
+
+
+def _of_ratings(source: RatingsLike, n_topics: int | None, seed: int) -> _Factors:
+    ratings = as_ratings(source)
+    if n_topics is not None:
+        check_whole("n_topics", n_topics, 1)
+    check_seed(seed)
+    if len(ratings) == 0:
+        raise ValueError("there are no ratings to find topics in; give at least one")
+    typical_user, items = find_factors(ratings, n_topics, seed)
+    counts = ratings.by_item.counts()
+    return _Factors(ratings.items, counts, typical_user, _typical_row(counts, items), items, True)
+
+
+def ratings_behind(model: Model) -> Ratings | None:
+    """What the users of a fitted model have rated, each as 1; None where it was saved without that."""
+    view = model._view()
+    if view._seen is None:
+        return None
+    indptr, items = view._seen.all_rows()
+    users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    return Ratings.from_indices(view.users_, view.items_, users, items, np.ones(len(items), np.float32))
+
+
+def _often_rated(counts: NDArray[np.int64], by: By, min_ratings: float | None) -> NDArray[np.intp]:
+    """Row numbers of the items with enough ratings to be listed."""
+    rated = counts[counts > 0]
     if min_ratings is None:
-        min_ratings = 1 if by == "weight" else learned.sum() / max(len(learned), 1)
+        min_ratings = 1 if by == "weight" else rated.sum() / max(len(rated), 1)
     listed = np.flatnonzero(counts >= max(min_ratings, 1))
-    if len(listed) == 0 and len(learned):
-        raise ValueError(f"no item has {min_ratings} ratings, the most is {learned.max()}; lower min_ratings")
+    if len(listed) == 0 and len(rated):
+        raise ValueError(f"no item has {min_ratings} ratings, the most is {rated.max()}; lower min_ratings")
     return listed
 
 
-def _typical(model: FactorModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean magnitudes of a user's and an item's factors, each row weighted by its ratings."""
-    return tuple(  # type: ignore[return-value]
-        _ratio(counts.astype(np.float32) @ np.abs(rows), np.float64(counts.sum()))
-        for counts, rows in (
-            (model._user_counts.array, model.user_factors_),
-            (model._item_counts.array, model.item_factors_),
-        )
-    )
+def _typical_row(counts: NDArray[np.int64], rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The mean magnitudes of factors, each row weighted by its ratings."""
+    return _ratio(counts.astype(np.float32) @ np.abs(rows), np.float64(counts.sum()))
 
 
 def _topic(
-    model: FactorModel,
-    factor: int,
+    factors: _Factors,
+    number: int,
     listed: NDArray[np.intp],
     weights: NDArray[np.floating],
     share: float,
     n: int,
-    titles: Mapping[Any, str],
+    titles: Mapping[Any, str] | None,
+    labels: Labels,
 ) -> Topic:
-    best = _largest(np.abs(weights), n)
-    ids = model.items_.ids(listed[best]).tolist()
-    names = tuple(str(titles.get(identity, identity)) for identity in ids)
-    return Topic(factor, tuple(ids), names, tuple(weights[best].tolist()), share)
+    strongest = _largest(np.abs(weights), max(n, STRONGEST))
+    best = strongest[:n]
+    ids = factors.ids.ids(listed[best]).tolist()
+    names = tuple(str((titles or {}).get(identity, identity)) for identity in ids)
+    label = labels.label(listed[strongest])
+    return Topic(number, tuple(ids), names, tuple(weights[best].tolist()), share, label)
 
 
 def _largest(values: NDArray[np.floating], n: int) -> NDArray[np.intp]:
@@ -189,7 +239,7 @@ def _largest(values: NDArray[np.floating], n: int) -> NDArray[np.intp]:
     return candidates[np.argsort(-values[candidates], kind="stable")][:n]
 
 
-def _normalised(values: NDArray[np.floating]) -> NDArray[np.float64]:
+def _shares(values: NDArray[np.floating]) -> NDArray[np.float64]:
     return _ratio(values, values.sum(dtype=np.float64))
 
 

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.child import called, in_child
-from benchmarks.report import as_json, tables
-from benchmarks.results import Comparison, Measurement
+from benchmarks.experiments import compare
+from benchmarks.harness import datasets
+from benchmarks.harness.child import called, in_child
+from benchmarks.harness.report import as_json, tables
+from benchmarks.harness.results import Comparison, Measurement
+from benchmarks.harness.tuning import Choice, Tuned
 from benchmarks.rivals import REFERENCE, RIVALS
 from benchmarks.rivals.base import Plan
-from benchmarks.tuning import Choice, Tuned
 from rich.console import Console
 
 import rankfill as rf
-from benchmarks import compare, datasets
 
 OWN = ["rankfill_passive_aggressive", "rankfill_passive_aggressive_online", "rankfill_bias"]
 
@@ -101,10 +102,12 @@ def test_a_child_measures_and_a_failing_one_says_why(tmp_path):
     datasets.lay_down("tiny", tmp_path)
     plan = {"rank": 4, "threads": 1, "passes": 1, "seed": 0}
     job = {"rival": "rankfill_bias", "folder": str(tmp_path), "plan": plan, "settings": {}}
-    result = in_child("benchmarks.measures:fit", job, threads=1)
+    result = in_child("benchmarks.harness.measures:fit", job, threads=1)
     assert result["fit_seconds"] > 0
     assert result["nanoseconds"] == pytest.approx(1e9 * result["fit_seconds"] / 3200)
-    failed = in_child("benchmarks.child:called", {"call": "benchmarks.child:no_such", "arguments": {}}, threads=1)
+    failed = in_child(
+        "benchmarks.harness.child:called", {"call": "benchmarks.harness.child:no_such", "arguments": {}}, threads=1
+    )
     assert "no attribute 'no_such'" in failed["failed"]
 
 

@@ -2,10 +2,9 @@
 
 import json
 
-from benchmarks.child import called
-from benchmarks.kernels import FIGURES
-
-from benchmarks import kernels
+from benchmarks.experiments import kernels
+from benchmarks.experiments.kernels import FIGURES
+from benchmarks.harness.child import called
 
 
 def in_this_process(call, arguments, threads, environment):
@@ -41,7 +40,7 @@ def test_a_figure_that_misses_its_target_is_shown_as_missed(capsys, tmp_path):
 
 
 def test_every_figure_has_a_function():
-    from benchmarks import kernel_figures
+    from benchmarks.experiments import kernel_figures
 
     assert FIGURES
     assert all(callable(getattr(kernel_figures, figure.call)) for figure in FIGURES)

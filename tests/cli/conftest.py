@@ -55,7 +55,8 @@ def ratings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="session")
 def model(ratings: Path) -> Path:
     path = ratings.parent / "m.rankfill"
-    assert rankfill.cli.run(["fit", str(ratings), "-o", str(path), "--rank", "4", "--C", "0.1"]) == 0
+    options = ["--model", "passive-aggressive", "--rank", "4", "--C", "0.1"]
+    assert rankfill.cli.run(["fit", str(ratings), "-o", str(path), *options]) == 0
     return path
 
 

@@ -27,7 +27,6 @@ RATINGS = {
     "header alone": (b"user,item,rating\n", "nothing below"),
     "unknown header": (b"a,b,c\n1,1,5\n", "--columns user,item,rating"),
     "duplicates": (b"user,item,rating\n1,1,5\n2,1,4\n1,1,3\n", "--duplicates last"),
-    "negative": (b"user,item,rating\n1,1,5\n1,2,-3.5\n", "--nonnegative items"),
     "truncated Parquet": (b"PAR1" + bytes(50), "Parquet"),
 }
 
@@ -37,6 +36,14 @@ def test_ratings(refused: Refused, tmp_path: Path, content: bytes, words: str) -
     path = tmp_path / "ratings.csv"
     path.write_bytes(content)
     assert words in refused("fit", path, "-o", tmp_path / "m.rankfill")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_model_that_takes_no_negative_ratings(refused: Refused, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,item,rating\n1,1,5\n1,2,-3.5\n")
+    named = ("--model", "passive-aggressive")
+    assert "--nonnegative items" in refused("fit", path, "-o", tmp_path / "m.rankfill", *named)
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -5,13 +5,14 @@ import inspect
 import io
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 from rich.console import Console
 
 import rankfill as rf
-from rankfill.cli import VERBS, cross_validate, curve, fit, parameters, progress, tune
+from rankfill.cli import VERBS, cross_validate, curve, fit, model_options, parameters, progress, tune
 from rankfill.models import EpochReport
 
 Run = Callable[..., Any]
@@ -40,19 +41,56 @@ def test_help_of_every_verb_shows_an_example(run: Run, verb: str) -> None:
     assert f" rankfill {verb}" in outcome.out.split("Usage:")[1].partition("\n")[2]
 
 
-def test_help_of_fit_explains_every_parameter(run: Run) -> None:
-    text = run("fit", "--help").out
-    assert rf.MODELS
-    for cls in rf.MODELS.values():
-        for name in parameters.parameters_of(cls):
-            assert f"--{name.replace('_', '-')} " in text
-            assert parameters.meaning_of(cls, name), f"say in parameters.MEANINGS what {name} means"
+@pytest.mark.parametrize("verb", ["fit", "tune", "cross-validate", "path"])
+def test_help_shows_what_models_share(run: Run, verb: str) -> None:
+    text = run(verb, "--help").out
+    for name in ("--rank", "--passes", "--tol", "--clip"):
+        assert f"{name} " in text
+    for name in ("--feedback", "--slack", "--effects"):
+        assert f"{name} " not in text, "an option of one model belongs to the help of that model"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit --model sgd --help",
+        "fit --help --model=sgd",
+        "fit -m bias -m sgd --help",
+        "tune --model sgd --help",
+        "cross-validate --model sgd --help",
+        "path --model sgd --help",
+    ],
+)
+def test_help_of_a_model_explains_all_its_parameters(run: Run, words: str) -> None:
+    text = run(*words.split()).out
+    for name, parameter in parameters.parameters_of(rf.SGD).items():
+        lines = [line for line in text.splitlines() if f"{parameters.option_name(name)} " in line]
+        meaning = parameters.meaning_of(rf.SGD, name).split(".")[0]
+        assert name == "seed" or any(meaning in line for line in lines)
+        assert name == "seed" or f"[default: {parameters.value_text(parameter.default)}]" in text
+    assert "--feedback " not in text
+    places = [text.rindex(f"{parameters.option_name(name)} ") for name in ("rank", "loss", "penalty", "passes", "clip")]
+    assert places == sorted(places), "in the order of the signature"
+
+
+def test_models_are_listed_and_explained(run: Run, refused: Refused) -> None:
+    listed = run("models").out
+    assert all(any(line.startswith(f"{name} ") for line in listed.splitlines()) for name in rf.MODELS)
+    assert "--rank" not in listed
+    for name, cls in rf.MODELS.items():
+        explained = run("models", name).out
+        assert explained.startswith(f"{name}: ")
+        assert all(f"  {parameters.option_name(each)} " in explained for each in parameters.parameters_of(cls))
+    assert refused("models", "oracle").startswith("there is no model 'oracle'; choose one of ")
 
 
 class Oracle(rf.Bias):
     """Knows everything.
 
-    depth: how far to look
+    Parameters
+    ----------
+    depth : int, default=3
+        How far to look, with ``side="left"``. More is [bold]slower.
     """
 
     def __init__(
@@ -76,11 +114,19 @@ def oracle(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_model_brings_its_options() -> None:
     def verb(own: int = 1, **given: Any) -> None: ...
 
-    options = inspect.signature(parameters.with_model_parameters(verb)).parameters
+    options = inspect.signature(model_options.with_model_parameters(verb)).parameters
     assert next(iter(options)) == "own"
     assert {"depth", "side", "step", "effects", "rank"} <= set(options)
     assert "helper" not in options, "a model cannot be written in a word"
-    assert parameters.meaning_of(Oracle, "depth") == "how far to look"
+    assert parameters.meaning_of(Oracle, "depth") == "How far to look, with --side left. More is [bold]slower."
+    assert parameters.meaning_of(Oracle, "depth", whole=False) == "How far to look, with --side left."
+
+
+@pytest.mark.usefixtures("oracle")
+def test_brackets_in_a_docstring_are_no_markup() -> None:
+    option = SimpleNamespace(name="depth")
+    model_options._explain(option, "oracle", ["oracle"])
+    assert option.help == r"How far to look, with --side left. More is \[bold]slower. [dim]\[default: 3][/dim]"
 
 
 @pytest.mark.usefixtures("oracle")
@@ -113,7 +159,7 @@ def test_own_options_of_a_verb_hide_none_of_a_model(verb: Callable[..., None]) -
     hidden = {name for cls in rf.MODELS.values() for name in parameters.parameters_of(cls)} - {
         name for name in options if options[name].kind.name == "KEYWORD_ONLY"
     }
-    assert hidden == {"seed"}, "a verb hands its own --seed to the model"
+    assert hidden == {"seed", "liked"}, "a verb hands its own --seed and --liked to the model"
 
 
 REPORTS = [EpochReport(k + 1, 0.5 * (k + 1), 1.0, 1 / (k + 1), abs(k - 20) / 40 + 1, measure="mae") for k in range(40)]

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from rankfill.models import EpochReport
 Run = Callable[..., Any]
 Refused = Callable[..., str]
 
+ONLINE = ("--model", "passive-aggressive")
+
 
 def test_a_model_is_learned_and_saved(run: Run, ratings: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.rankfill"
     outcome = run(
-        "fit", ratings, "-o", out, "--rank", 3, "--C", 0.05, "--passes", 4, "--slack", "quadratic", "--no-clip"
+        *("fit", ratings, "-o", out, *ONLINE),
+        *("--rank", 3, "--C", 0.05, "--passes", 4, "--slack", "quadratic", "--no-clip"),
     )
     assert outcome.code == 0
     assert outcome.err == ""
@@ -29,7 +33,8 @@ def test_a_model_is_learned_and_saved(run: Run, ratings: Path, tmp_path: Path) -
 def test_a_share_is_held_out_and_the_curve_stands_beside_the_bias_model(
     run: Run, ratings: Path, tmp_path: Path
 ) -> None:
-    outcome = run("fit", ratings, "-o", tmp_path / "m.rankfill", "--validation", 0.2, "--passes", 5, "--tol", "none")
+    options = (*ONLINE, "--validation", 0.2, "--passes", 5, "--tol", "none")
+    outcome = run("fit", ratings, "-o", tmp_path / "m.rankfill", *options)
     assert "Held out for validation: 42 of them, 20% of each user's" in outcome.out
     rows = [line.split() for line in outcome.out.splitlines()]
     assert sum(row[:1] == ["bias"] for row in rows) == 1
@@ -40,8 +45,22 @@ def test_a_share_is_held_out_and_the_curve_stands_beside_the_bias_model(
     assert sum(row[-1] == "best" for row in curve) == 1
 
 
+def test_the_best_pass_may_be_told_by_lists(run: Run, ratings: Path, tmp_path: Path) -> None:
+    out, picture = tmp_path / "m.rankfill", tmp_path / "curve.svg"
+    arguments = ("--validation", 0.2, "--measure", "ndcg@5", "--liked", "all", "--passes", 5, "--plot", picture)
+    outcome = run("fit", ratings, "-o", out, *ONLINE, *arguments)
+    assert outcome.code == 0, outcome.err
+    history = rf.load(out).history_
+    best = max(report.validation for report in history)
+    assert history[0].validation_measure == "ndcg@5"
+    assert "ndcg@5, longer is better" in outcome.out
+    assert f"Best on the validation ratings: ndcg@5 {best:.4f}, " in outcome.out
+    assert picture.stat().st_size > 0
+    assert "--measure ndcg needs ratings" in run("fit", ratings, "-o", out, "--measure", "ndcg").err
+
+
 def test_validation_may_be_a_file(run: Run, ratings: Path, tmp_path: Path) -> None:
-    outcome = run("fit", ratings, "-o", tmp_path / "m.rankfill", "--validation", ratings, "--passes", 2)
+    outcome = run("fit", ratings, "-o", tmp_path / "m.rankfill", *ONLINE, "--validation", ratings, "--passes", 2)
     assert "For validation, ratings.csv: 210 ratings" in outcome.out
     assert all(report.validation is not None for report in rf.load(tmp_path / "m.rankfill").history_)
 
@@ -49,7 +68,7 @@ def test_validation_may_be_a_file(run: Run, ratings: Path, tmp_path: Path) -> No
 def test_the_seed_is_the_models_too(run: Run, ratings: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a", "b", "c")]
     for path, seed in zip(files, (1, 1, 2), strict=True):
-        run("fit", ratings, "-o", path, "--seed", seed, "--threads", 1)
+        run("fit", ratings, "-o", path, *ONLINE, "--seed", seed, "--threads", 1)
     models = [rf.load(path) for path in files]
     users, items = models[0].users_.ids()[:5], models[0].items_.ids()[:5]
     a, b, c = (model.predict(users, items).tolist() for model in models)
@@ -89,12 +108,13 @@ def test_columns_and_duplicates(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_time_budget_stops_the_training(run: Run, ratings: Path, tmp_path: Path) -> None:
-    run("fit", ratings, "-o", tmp_path / "m", "--passes", 500, "--tol", -1, "--time-budget", 1e-9)
+    run("fit", ratings, "-o", tmp_path / "m", *ONLINE, "--passes", 500, "--tol", -1, "--time-budget", 1e-9)
     assert len(rf.load(tmp_path / "m").history_) == 1
 
 
 def test_the_learning_curve_is_drawn(run: Run, ratings: Path, tmp_path: Path) -> None:
-    outcome = run("fit", ratings, "-o", tmp_path / "m", "--validation", 0.2, "--plot", tmp_path / "curve.png")
+    picture = tmp_path / "curve.png"
+    outcome = run("fit", ratings, "-o", tmp_path / "m", *ONLINE, "--validation", 0.2, "--plot", picture)
     assert outcome.code == 0
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
@@ -107,7 +127,7 @@ def test_ctrl_c_keeps_what_has_been_learned(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(progress.PassBar, "__call__", interrupting)
-    outcome = run("fit", ratings, "-o", tmp_path / "m", "--passes", 50, "--validation", 0.2)
+    outcome = run("fit", ratings, "-o", tmp_path / "m", *ONLINE, "--passes", 50, "--validation", 0.2)
     assert outcome.code == 0
     assert f"Interrupted after pass 3: the best model so far is in {tmp_path / 'm'}" in outcome.out
     assert len(rf.load(tmp_path / "m").history_) == 3
@@ -120,7 +140,7 @@ def test_ctrl_c_before_anything_is_learned(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rf.PassiveAggressive, "_alternate", interrupting)
-    outcome = run("fit", ratings, "-o", tmp_path / "m")
+    outcome = run("fit", ratings, "-o", tmp_path / "m", *ONLINE)
     assert outcome.code == 130
     assert outcome.err == "rankfill: interrupted; nothing was saved\n"
     assert not list(tmp_path.iterdir())
@@ -139,9 +159,11 @@ def test_ctrl_c_before_anything_is_learned(
         (["--model", "oracle"], "there is no model 'oracle'; choose one of "),
         (["--model", "bias", "--rank", "3"], "the model bias takes no --rank; it takes --effects, --shrinkage, --clip"),
         (["--shrinkage", "3"], "the model passive-aggressive takes no --shrinkage; it takes --rank, --C"),
+        (["--model", "auto", "--rank", "3"], "the model auto takes no --rank; it takes --goal, --seconds"),
+        (["--model", "auto", "--seconds", "0"], "seconds must be a positive number, found 0"),
         (["--validation", "1.5"], "--validation must be a share between 0 and 1, or a file; found 1.5"),
         (["--validation", "nowhere.csv"], "nowhere.csv"),
-        (["--duplicates", "any"], "'any' is not one of 'error', 'last', 'mean', 'first'; see rankfill fit --help"),
+        (["--duplicates", "any"], "'any' is not one of 'error', 'last', 'mean', 'first', 'sum', 'count', 'decay'; see"),
         (["--time-budget", "0"], "--time-budget must be a positive number of seconds, found 0"),
         (["--threads", "0"], "threads must be at least 1, found 0"),
         (["--columns", "who,what"], "columns must name"),
@@ -152,7 +174,7 @@ def test_ctrl_c_before_anything_is_learned(
 def test_options_that_cannot_be(
     refused: Refused, numbers: Path, tmp_path: Path, options: list[str], words: str
 ) -> None:
-    assert words in refused("fit", numbers, "-o", tmp_path / "m", *options)
+    assert words in refused("fit", numbers, "-o", tmp_path / "m", *ONLINE, *options)
     assert not list(tmp_path.iterdir())
 
 
@@ -174,6 +196,53 @@ def test_a_failed_save_leaves_the_old_model(
         raise OSError(28, "No space left on device", str(out))
 
     monkeypatch.setattr("os.fsync", full)
-    assert refused("fit", numbers, "-o", out) == f"{out}: no space left on device"
+    told = refused("fit", numbers, "-o", out)
+    assert told == f"{out}: no space left on device; free some space, or choose another place"
     assert out.read_text() == "before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_with_nothing_set_models_are_chosen_and_the_choice_is_shown(run: Run, ratings: Path, tmp_path: Path) -> None:
+    out, picture = tmp_path / "m.rankfill", tmp_path / "choices.png"
+    outcome = run("fit", ratings, "-o", out, "--plot", picture)
+    assert outcome.code == 0, outcome.err
+    model = rf.load(out)
+    assert isinstance(model, rf.Auto)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for choice in model.choices_:
+        assert choice.model in outcome.out
+    for line in model.choices_.why():
+        assert line in outcome.out
+    told = run("info", out).out
+    assert all(line in told for line in model.choices_.why())
+    facts = json.loads(run("info", out, "--json").out)
+    assert [row["model"] for row in facts["choices"]] == [choice.model for choice in model.choices_]
+
+
+def test_lists_show_the_predicted_ratings(run: Run, ratings: Path, tmp_path: Path) -> None:
+    out, table = tmp_path / "m.rankfill", tmp_path / "lists.csv"
+    run("fit", ratings, "-o", out)
+    model = rf.load(out)
+    user = model.users_.ids()[0]
+    best = model.recommend(user, n=3)
+    outcome = run("recommend", out, "--user", user, "-n", 3)
+    rows = [line.split() for line in outcome.out.splitlines()]
+    assert rows[1] == ["rank", "item", "score", "rating"]
+    assert [row[3] for row in rows[2:]] == [f"{rating:.3f}" for rating in best.ratings[0]]
+    run("recommend", out, "--user", user, "-n", 3, "-o", table)
+    assert table.read_text().splitlines()[0] == "user,item,score,rank,rating"
+
+
+def test_ctrl_c_in_a_trial_keeps_the_best_so_far(
+    run: Run, ratings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupting(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rf.SGD, "_learn", interrupting)
+    outcome = run("fit", ratings, "-o", tmp_path / "m")
+    assert outcome.code == 0
+    assert "Interrupted" in outcome.out
+    model = rf.load(tmp_path / "m")
+    assert isinstance(model.predictor_, rf.Bias)
+    assert "not tried: interrupted" in outcome.out

@@ -23,6 +23,13 @@ def test_path_shows_a_row_a_penalty_draws_and_saves_the_best(run: Run, ratings: 
     assert f"{rf.load(best).penalty_:.4g}" in outcome.out
 
 
+def test_the_best_may_be_told_by_lists(run: Run, ratings: Path) -> None:
+    outcome = run("path", ratings, "--steps", 3, "--measure", "ndcg@5", "--liked", "all")
+    assert outcome.out.splitlines()[0].split() == ["penalty", "rank", "train", "ndcg@5", "gap", "seconds"]
+    values = [float(line.split()[3]) for line in outcome.out.splitlines()[1:4]]
+    assert "best" in outcome.out.splitlines()[1 + values.index(max(values))]
+
+
 def test_penalties_may_be_given(run: Run, ratings: Path) -> None:
     outcome = run("path", ratings, "--penalties", "2,8,4")
     assert [line.split()[0] for line in outcome.out.splitlines()[1:]] == ["8", "4", "2"]

@@ -71,9 +71,9 @@ def test_columns_by_name(run: Run, model: Path, pairs: Path, tmp_path: Path) -> 
 
 
 def test_strings_for_a_model_of_numbers(refused: Refused, run: Run, numbers: Path, tmp_path: Path) -> None:
-    run("fit", numbers, "-o", tmp_path / "m")
+    run("fit", numbers, "-o", tmp_path / "m", "-m", "bias")
     (tmp_path / "pairs.csv").write_text("user,item\nann,7\n")
-    assert "the ids known here are numbers, found strings such as 'ann'" in refused(
+    assert "line 2 of pairs.csv: user 'ann' is no whole number" in refused(
         "predict", tmp_path / "m", tmp_path / "pairs.csv", "-o", tmp_path / "out.csv"
     )
     assert not (tmp_path / "out.csv").exists()

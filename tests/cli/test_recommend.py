@@ -85,7 +85,7 @@ def test_csv_quotes_what_needs_it(run: Run, model: Path, titles: Path, tmp_path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "say for whom: --user ID (as often as you like), or --all-users -o FILE"),
+        ([], "say for whom: --user ID (as often as you like), --for-ratings FILE, or --all-users -o FILE"),
         (["--user", "101", "--all-users"], "say for whom"),
         (["--all-users"], "--all-users needs a file to write: -o recommendations.parquet, or .csv"),
         (["--user", "101", "-n", "0"], "-n must be at least 1, found 0"),
@@ -93,6 +93,10 @@ def test_csv_quotes_what_needs_it(run: Run, model: Path, titles: Path, tmp_path:
         (["--all-users", "-o", "recs.txt"], "cannot tell the format of recs.txt; let its name end in .csv or .parquet"),
         (["--all-users", "-o", "nowhere/recs.csv"], "there is no folder nowhere; make it first"),
         (["--user", "101", "--titles", "nowhere.csv"], "nowhere.csv"),
+        (["--user", "101", "--for-ratings", "new.csv"], "say for whom"),
+        (["--user", "101", "--min-ratings", "0"], "--min-ratings must be a whole number of at least 1, or auto"),
+        (["--user", "101", "--min-ratings", "few"], "--min-ratings must be a whole number of at least 1, or auto"),
+        (["--user", "101", "--diversify", "2"], "--diversify must be a number from 0 to 1, found 2"),
     ],
 )
 def test_options_that_cannot_be(refused: Refused, model: Path, options: list[str], words: str) -> None:
@@ -100,7 +104,7 @@ def test_options_that_cannot_be(refused: Refused, model: Path, options: list[str
 
 
 def test_users_of_the_wrong_type(refused: Refused, run: Run, numbers: Path, tmp_path: Path) -> None:
-    run("fit", numbers, "-o", tmp_path / "m")
+    run("fit", numbers, "-o", tmp_path / "m", "-m", "bias")
     words = "this model knows its users by whole numbers, found 'ann'; give a number"
     assert refused("recommend", tmp_path / "m", "--user", "ann") == words
 
@@ -114,6 +118,53 @@ def test_nothing_is_left_of_a_file_that_failed(
     out = tmp_path / "recs.parquet"
     out.write_text("before")
     monkeypatch.setattr("os.fsync", full)
-    assert refused("recommend", model, "--all-users", "-o", out) == "no space left on device"
+    told = refused("recommend", model, "--all-users", "-o", out)
+    assert told == f"{out}: no space left on device; free some space, or choose another place"
     assert out.read_text() == "before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+def listed(outcome: Any) -> list[str]:
+    return [line.split()[1] for line in outcome.out.splitlines() if line[:4].strip().isdigit()]
+
+
+def test_candidates_and_exclusions_typed_or_from_a_file(run: Run, model: Path, tmp_path: Path) -> None:
+    fitted = rf.load(model)
+    user, some = fitted.users_.ids()[0], fitted.items_.ids()[[0, 3, 5, 8]]
+    wanted = [str(item) for item in fitted.recommend(user, items=some).items[0] if item in some]
+    typed = ", ".join(map(str, some))
+    file = tmp_path / "stock.csv"
+    file.write_text("item,shelf\n" + "".join(f"{item},7\n" for item in some))
+    assert wanted
+    assert listed(run("recommend", model, "--user", user, "--items", typed)) == wanted
+    assert listed(run("recommend", model, "--user", user, "--items", file)) == wanted
+    without = [str(item) for item in fitted.recommend(user, n=12).items[0] if item in set(fitted.items_) - {*some}]
+    assert listed(run("recommend", model, "--user", user, "-n", 12, "--exclude", typed)) == without
+    varied = fitted.recommend(user, n=3, diversify=0.7).items[0]
+    assert listed(run("recommend", model, "--user", user, "-n", 3, "--diversify", 0.7)) == [
+        str(each) for each in varied
+    ]
+    common = [str(item) for item in fitted.recommend(user, min_ratings=17).items[0] if item in set(fitted.items_)]
+    assert listed(run("recommend", model, "--user", user, "--min-ratings", 17)) == common
+
+
+@pytest.mark.parametrize("chunk", [1, 4096])
+def test_newcomers_from_a_file(
+    run: Run, model: Path, tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "CHUNK", chunk)
+    fitted = rf.load(model)
+    first, second, third = fitted.items_.ids()[:3].tolist()
+    unknown = "another" if fitted.items_.of_strings else 10**6
+    file, out = tmp_path / "new.csv", tmp_path / "lists.csv"
+    file.write_text(f"user,item,rating\nzoë,{first},5\nzoë,{second},1\nadam,{third},4\nadam,{unknown},4\n")
+    newcomers = rf.read_ratings(file, items=fitted.items_)
+    best = fitted.recommend(newcomers, n=2)
+    outcome = run("recommend", model, "--for-ratings", file, "-n", 2)
+    assert outcome.out.index("For user adam") < outcome.out.index("For user zoë")
+    assert listed(outcome) == [str(item) for item in best.items.ravel()]
+    assert outcome.err == "rankfill: 1 of 4 ratings are of items that the model does not know, and count nothing\n"
+    run("recommend", model, "--for-ratings", file, "-n", 2, "-o", out)
+    assert [(row[0], str(row[1])) for row in rows_of(out)] == [
+        (user, str(item)) for user, row in zip(["adam", "zoë"], best.items, strict=True) for item in row
+    ]

@@ -7,7 +7,7 @@ import rankfill as rf
 from rankfill.data.tensors import read_tensors
 from rankfill.models import MODELS
 
-CHEAP = {"passes": 3, "rank": 4, "variances": [2.0, 0.5, 0.1]}
+CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1]}
 
 
 def make(name, **parameters):
@@ -24,6 +24,21 @@ def names_with(parameter):
 def model(request):
     """Every model, not fitted, with settings that make it quick."""
     return make(request.param)
+
+
+def of_ratings(name):
+    """The model, set to predict ratings where it has a choice."""
+    choice = {"feedback": "explicit"} if "feedback" in MODELS[name]().get_params() else {}
+    return make(name, **choice)
+
+
+RATING_MODELS = [name for name in sorted(MODELS) if of_ratings(name).predicts_ratings]
+
+
+@pytest.fixture(params=RATING_MODELS)
+def rating_model(request):
+    """Every model that predicts ratings, not only scores."""
+    return of_ratings(request.param)
 
 
 @pytest.fixture(params=names_with("passes"))
@@ -49,6 +64,13 @@ def nonnegative_model(request):
 
 @pytest.fixture(params=[name for name, cls in MODELS.items() if hasattr(cls, "partial_fit")])
 def incremental_model(request):
+    return make(request.param)
+
+
+@pytest.fixture(
+    params=[name for name, cls in MODELS.items() if hasattr(cls, "partial_fit") and hasattr(cls, "item_factors_")]
+)
+def incremental_factor_model(request):
     return make(request.param)
 
 
@@ -85,15 +107,21 @@ def named_ratings():
 
 @pytest.fixture
 def other_ratings():
-    """Of other sizes, with some ids in common with `ratings`."""
+    """A matrix of other sizes, with some ids in common with `ratings`."""
     users, items, values = table(n_users=11, n_items=9, seed=2)
     return rf.Ratings.from_arrays(1000 - 4 * users, 50 + 3 * items, values)
 
 
 @pytest.fixture
 def fresh():
-    """The same settings, nothing learned: `fresh(model, passes=9)`."""
-    return lambda model, **parameters: type(model)(**model.get_params() | parameters)
+    """The same settings, nothing learned: `fresh(model, passes=9)`. What predicts no ratings need not clip them."""
+
+    def make_anew(model, **parameters):
+        if not model.predicts_ratings and "clip" not in model.get_params():
+            parameters.pop("clip", None)
+        return type(model)(**model.get_params() | parameters)
+
+    return make_anew
 
 
 @pytest.fixture

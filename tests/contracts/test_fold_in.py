@@ -81,7 +81,9 @@ def test_fold_in_leaves_the_model_as_it_is(model, ratings, newcomers, answers):
 
 def test_folded_in_factors_predict_the_ratings_they_come_from(factor_model, ratings, fresh):
     """Better than the factors of an unknown user do."""
-    settings = {"passes": 20} if "passes" in factor_model.get_params() else {}
+    if not factor_model.predicts_ratings:
+        return
+    settings = {name: 20 for name in ("passes", "sweeps") if name in factor_model.get_params()}
     model = fresh(factor_model, clip=False, **settings).fit(ratings)
     rng = np.random.default_rng(0)
     values = ratings.with_values(lambda values: values + rng.normal(0, 0.05, len(values)).clip(-0.5, 0.5))

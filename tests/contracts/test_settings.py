@@ -38,7 +38,8 @@ def test_clone_has_the_settings_and_nothing_else(model, ratings):
 
 def test_repr_names_the_model_and_the_settings_that_differ(model):
     assert repr(type(model)()) == f"{type(model).__name__}()"
-    assert "clip=False" in repr(type(model)(clip=False))
+    name = min(model.get_params())
+    assert f"{name}=7" in repr(type(model)(**{name: 7}))
 
 
 def test_scikit_learn_sees_when_a_model_is_fitted(model, ratings):
@@ -64,14 +65,18 @@ def test_fit_returns_the_model_itself(model, ratings):
     assert model.fit(ratings) is model
 
 
-@pytest.mark.parametrize("wrong", [np.ones((3, 2)), [[1, 2, 3]], None, "ratings.csv"])
-def test_only_ratings_are_learned_from(model, ratings, wrong):
-    found = type(wrong).__name__
-    with pytest.raises(TypeError, match=f"a model learns from Ratings, found {found}; use Ratings.from_"):
+@pytest.mark.parametrize("wrong", [7, None, {"user": 1}, [1, 2, 3]])
+def test_only_what_can_be_ratings_is_learned_from(model, ratings, wrong):
+    with pytest.raises(TypeError, match=r"ratings are Ratings, a data frame, .*; found|list of ratings holds tuples"):
         model.fit(wrong)
     if wrong is not None:
-        with pytest.raises(TypeError, match=f"a model learns from Ratings, found {found}"):
+        with pytest.raises(TypeError, match=r"ratings are Ratings|list of ratings"):
             model.fit(ratings, validation=wrong)
+
+
+def test_a_frame_is_as_good_as_the_ratings_in_it(model, ratings, answers, fresh):
+    frame = ratings.to_frame("polars")
+    assert answers(fresh(model).fit(frame)) == answers(model.fit(rf.Ratings.from_frame(frame)))
 
 
 def test_no_ratings_are_refused_in_words(model, ratings):
@@ -92,3 +97,24 @@ def test_numpy_numbers_are_as_good_as_pythons(model, ratings, answers, fresh, tm
     assert answers(ours) == answers(model.fit(ratings))
     ours.save(tmp_path / "m.rankfill")
     assert rf.load(tmp_path / "m.rankfill").get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("extreme", [2**64, 10**30, -1, np.inf, np.nan, 1e308, 1e-40], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_at_the_edge_give_a_model_or_one_line(model, ratings, fresh, extreme):
+    """Whatever the option: it is refused in words, or what is learned is finite."""
+    numbers = [
+        name for name, value in type(model)().get_params().items() if value is None or type(value) in (int, float)
+    ]
+    for name in numbers:
+        edge, refusal = fresh(model, **{name: extreme}), ""
+        try:
+            edge.fit(ratings)
+        except (ValueError, TypeError) as error:
+            refusal = str(error)
+        if refusal:
+            assert len(refusal.splitlines()) == 1
+            assert name in refusal or "ratings" in refusal
+        else:
+            assert np.isfinite(edge.predict_all()).all()
+            assert np.isfinite(edge.fold_in(ratings)).all()

@@ -17,7 +17,7 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.ordering import sort_pairs
 from rankfill.kernels import get_threads, set_threads
 
-RULES = ("last", "first", "mean")
+RULES = ("last", "first", "mean", "sum", "count")
 WITH_UNKNOWNS = npst.arrays(
     np.float64,
     st.tuples(st.integers(1, 9), st.integers(1, 6)),
@@ -66,7 +66,7 @@ def test_a_sparse_matrix_comes_back_with_its_stored_zeros(dense, layout):
     matrix = scipy.sparse.coo_array((dense[known], np.nonzero(known)), shape=dense.shape)
     ratings = Ratings.from_sparse(matrix if layout == "lil" else matrix.asformat(layout))
     assert len(ratings) == known.sum()
-    np.testing.assert_array_equal(ratings.to_scipy().toarray(), np.nan_to_num(dense))
+    np.testing.assert_array_equal(ratings.to_sparse().toarray(), np.nan_to_num(dense))
     assert ratings == Ratings.from_dense(dense)
 
 
@@ -113,7 +113,14 @@ def test_repeated_pairs_are_merged_by_every_rule(given_ratings, rule, with_times
     expected = []
     for pair, group in sorted(groups.items()):
         group.sort()
-        merged = {"first": group[0][2], "last": group[-1][2], "mean": np.float32(np.mean([v for _, _, v in group]))}
+        values_of_pair = [value for _, _, value in group]
+        merged = {
+            "first": values_of_pair[0],
+            "last": values_of_pair[-1],
+            "mean": np.float32(np.mean(values_of_pair)),
+            "sum": sum(values_of_pair),
+            "count": len(values_of_pair),
+        }
         expected.append((*pair, merged[rule]))
     assert entries(ratings) == expected
     if with_times:
@@ -152,7 +159,11 @@ def test_a_rating_that_is_no_finite_float32_is_named_with_its_row(value):
         (([1], [1], [3.0], [np.nan]), ValueError, "found nan at row 0"),
         (([1], [1], [3.0], ["yesterday"]), ValueError, "whole seconds or dates"),
         (([1], [1], [3.0], np.array(["NaT"], dtype="M8[s]")), ValueError, "found NaT at row 0"),
-        (([1], [1], [3.0], None, "best"), ValueError, "one of error, last, mean, first, found 'best'"),
+        (
+            ([1], [1], [3.0], None, "best"),
+            ValueError,
+            "one of error, last, mean, first, sum, count, decay, found 'best'",
+        ),
     ],
 )
 def test_wrong_input_is_refused_in_words(arguments, error, words):
@@ -323,3 +334,18 @@ def test_the_mean_and_the_representation_speak_of_the_values():
     assert ratings.mean() == 3.75
     assert repr(ratings) == "Ratings(2 ratings, 2 users, 1 items, values 3.5 to 4)"
     assert isinstance(ratings.users, Vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "words"),
+    [
+        ([0, 2], [0, 0], r"user_indices must be row numbers of the 2 users, 0 to 1, found 2 at position 1"),
+        ([-1, 0], [0, 0], r"user_indices .* found -1 at position 0; make them with users.index"),
+        ([0, 1], [0, 3], r"item_indices must be row numbers of the 3 items, 0 to 2, found 3 at position 1"),
+        ([0, 1], [0, -2], r"item_indices .* found -2 at position 1"),
+    ],
+)
+def test_row_numbers_that_the_vocabularies_do_not_have_are_refused(users, items, words):
+    rows = np.array(users, np.int32), np.array(items, np.int32)
+    with pytest.raises(ValueError, match=words):
+        Ratings.from_indices(Vocabulary(["a", "b"]), Vocabulary([5, 6, 7]), *rows, [1.0, 2.0])

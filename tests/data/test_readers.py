@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankfill.data import Ratings, read_pairs, read_ratings, read_titles
+from rankfill.data import Ratings, read_batches, read_pairs, read_ratings, read_titles
 from rankfill.data.tables import open_table
 from rankfill.kernels import get_threads, set_threads
 
@@ -225,18 +225,19 @@ def test_the_first_of_several_faults_is_named(write):
 @pytest.mark.parametrize(
     ("content", "columns", "words"),
     [
-        ("", None, "ratings.csv is empty; it needs one record a line"),
+        ("", None, "ratings.csv is empty; it needs one record per line"),
         ("\n \n", None, "ratings.csv is empty"),
         (HEADER + "\n", None, "has a header but nothing below it"),
         ("a\nb\n", None, "has only one column"),
-        ("1,2\n3,4\n", None, "first line of ratings.csv has 2 columns, needs user, item, rating"),
+        ("1,2\n3,4\n", ("user", "item", "rating"), "first line of ratings.csv has 2 columns, needs user, item, rating"),
+        ("user,item,grade\n1,2,3\n", None, r'no column looks like the rating among .*, or columns=\("user", "item"\)'),
         ("viewer,item,rating\n1,2,3\n", None, "no column looks like the user among viewer, item, rating; name them"),
         (HEADER + "\n1,2,3,4\n", ("user", "item", "rating"), "found user, item, rating"),
-        ("1,2,3\n", ("user", "item"), "no header, so columns must say once where the rating stands"),
+        ("1,2,3,4\n", ("user", "item", "rating", "rating"), "columns must say once where the rating stands"),
         ("1,2,3\n", ("user", "user", "rating"), "must say once where the user and the item stands"),
         ("1,2,3\n", ("user", "item", "rating", "timestamp"), "has 3 columns, needs user, item, rating, timestamp"),
-        ('1,2,3\n"1,2,3\n', None, "line 2 of ratings.csv has 1 column"),
-        ("é,2,3\n".encode("latin-1"), None, "is not UTF-8 after line 0; convert it, for example: iconv"),
+        ('1,2,3\n"1,2,3\n', None, "after line 1: unexpected end of data; is a quote left open there?"),
+        ("é,2,3\n".encode("latin-1"), None, "line 1 of ratings.csv is not UTF-8; convert the file, for example: iconv"),
         (b"PK\x03\x04rest", None, "neither text nor Parquet; rankfill reads text"),
         (b"a\0b,c,1\n", None, "neither text nor Parquet"),
         (gzip.compress(b"1,2,3\n" * 9, mtime=0)[:-12], None, "damaged gzip"),
@@ -288,7 +289,7 @@ def test_parquet_dates_become_seconds(parquet):
     ("columns", "words"),
     [
         ({"user": [1, 2, None], "rating": [1.0, 2.0, 3.0]}, "row 3 of ratings.parquet: the user is empty"),
-        ({"user": [1, 2.5, 3], "rating": [1.0, 2.0, 3.0]}, "row 2 of ratings.parquet: user '2.5' is neither a whole"),
+        ({"user": [1, 2.5, 3], "rating": [1.0, 2.0, 3.0]}, "row 2 of ratings.parquet: user '2.5' is no whole number"),
         (
             {"user": [1, 2, 3], "rating": [1.0, float("nan"), 3.0]},
             "row 2 of ratings.parquet: rating 'nan' is not a fin",
@@ -377,3 +378,46 @@ def test_movielens_1m_is_read_whole(data_folder):
     assert (len(ratings), *ratings.shape) == (1_000_209, 6_040, 3_706)
     numbers = (data_folder / "ml-1m" / "ratings.dat").read_text().replace("::", " ").split()
     assert ratings == Ratings.from_arrays(*np.array(numbers, dtype=np.int64).reshape(-1, 4).T)
+
+
+@pytest.mark.parametrize(
+    ("line", "pair"),
+    [
+        ('"a,b","c ""d""",3', ("a,b", 'c "d"')),
+        ('"a\nb",c,3', ("a\nb", "c")),
+        ('a"b,c,3', ('a"b', "c")),
+        (" a,c ,3", (" a", "c ")),
+        ("'a',c,3", ("'a'", "c")),
+        ("a\\,c,3", ("a\\", "c")),
+        ("NULL,null,3", ("NULL", "null")),
+        ("NaN,#,3", ("NaN", "#")),
+    ],
+)
+def test_ids_are_kept_to_the_letter(write, line, pair):
+    path = write(f"{HEADER.rpartition(',')[0]}\n{line}\n1,2,3\n")
+    users, items = read_pairs(path)
+    assert (users[0], items[0]) == pair
+    assert pair[0] in read_ratings(path).users
+
+
+def test_letters_after_a_closing_quote_are_refused_and_not_dropped(write):
+    for read in (read_ratings, read_pairs, lambda path: list(read_batches(path))):
+        with pytest.raises(ValueError, match=r"ratings.csv after line 1: ',' expected after '\"'"):
+            read(write('user,item,rating\n"ab"x,c,3\nq,r,1\n'))
+
+
+def test_what_a_message_shows_of_a_field_is_short_and_on_one_line(write):
+    for field in ("x" * 5000, '"' + "x\n" * 5000 + '"'):
+        with pytest.raises(ValueError, match="is not a number") as caught:
+            read_ratings(write(f"user,item,rating\n1,2,{field}\n"))
+        assert len(str(caught.value)) < 200
+        assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(ValueError, match="and 988 more") as caught:
+        read_ratings(write(",".join(f"c{k}" for k in range(1000)) + "\n" + ",".join(["1"] * 1000) + "\n"))
+    assert len(str(caught.value)) < 300
+
+
+def test_lines_too_long_for_a_table_are_refused(write):
+    assert len(read_ratings(write(f"user,item,rating\n{'x' * 100_000},b,3\n")).users.ids()[0]) == 100_000
+    with pytest.raises(ValueError, match="field larger than field limit"):
+        read_ratings(write(f"user,item,rating\n{'x' * 3_000_000},b,3\n"))

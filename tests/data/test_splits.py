@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankfill.data import Ratings, split
 
-WAYS = ("user", "entry", "time")
+WAYS = ("user", "entry", "time", "last")
 
 
 def ratings_with(counts, seed=0, times=True):
@@ -74,9 +74,70 @@ def test_the_latest_ratings_are_held_out_by_time():
     assert train.timestamps.max() < held_out.timestamps.min()
 
 
-@pytest.mark.parametrize("by", ["user", "entry"])
+NUMBERS = st.integers(1, 6)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(COUNTS, SHARES, SEEDS)
+def test_the_latest_of_each_user_are_as_many_as_at_random(counts, test, seed):
+    ratings = ratings_with(counts)
+    train, held_out = split(ratings, test=test, by="last", seed=seed)
+    assert held_out.by_user.counts().tolist() == split(ratings, test, "user", seed)[1].by_user.counts().tolist()
+    for user in range(len(counts)):
+        before, after = (part.timestamps[part.user_indices == user] for part in (train, held_out))
+        assert before.max(initial=-1) < after.min(initial=1_000)
+
+
+@given(COUNTS.filter(lambda counts: max(counts) > 1), NUMBERS, st.sampled_from(["user", "last"]), SEEDS)
+def test_a_whole_number_is_held_out_of_each_user_who_keeps_one(counts, test, by, seed):
+    ratings = ratings_with(counts)
+    train, held_out = split(ratings, test=test, by=by, seed=seed)
+    assert held_out.by_user.counts().tolist() == [min(test, count - 1) for count in counts]
+    assert pairs(train) | pairs(held_out) == pairs(ratings)
+    assert len(train) + len(held_out) == len(ratings)
+
+
+@given(COUNTS, NUMBERS, st.sampled_from(["entry", "time"]))
+def test_a_whole_number_is_held_out_of_all(counts, test, by):
+    ratings = ratings_with(counts)
+    if test < len(ratings):
+        assert len(split(ratings, test=test, by=by)[1]) == test
+
+
+@given(COUNTS.filter(lambda counts: len(counts) > 1), st.one_of(SHARES, NUMBERS), SEEDS)
+def test_cold_users_and_items_are_in_one_part_only(counts, test, seed):
+    ratings = ratings_with(counts)
+    for by, rows in (("cold-users", "user_indices"), ("cold-items", "item_indices")):
+        present = np.unique(getattr(ratings, rows))
+        if len(present) < 2 or test >= len(present):
+            continue
+        train, held_out = split(ratings, test=test, by=by, seed=seed)
+        cold = np.unique(getattr(held_out, rows))
+        assert not np.isin(getattr(train, rows), cold).any()
+        assert len(cold) == (test if test >= 1 else min(max(round(test * len(present)), 1), len(present) - 1))
+        assert pairs(train) | pairs(held_out) == pairs(ratings)
+
+
+def test_users_without_ratings_are_never_cold():
+    ratings = ratings_with([5, 5, 5, 5])
+    rest = ratings.select(ratings.user_indices > 1)
+    for seed in range(5):
+        assert len(split(rest, test=1, by="cold-users", seed=seed)[1]) == 5
+
+
+def test_nobody_with_two_ratings_cannot_leave_one_out():
+    with pytest.raises(ValueError, match="but nobody has two; give a share"):
+        split(ratings_with([1, 1, 1]), test=1)
+
+
+def test_one_user_cannot_be_cold():
+    with pytest.raises(ValueError, match="at least 2 users with ratings, found 1"):
+        split(ratings_with([4]), by="cold-users")
+
+
+@pytest.mark.parametrize("by", ["user", "entry", "cold-users", "cold-items"])
 def test_the_seed_decides(by):
-    ratings = ratings_with([12, 30, 8], times=False)
+    ratings = ratings_with([12, 30, 8, 7, 9, 4], times=False)
     first, again, other = (split(ratings, by=by, seed=seed)[1] for seed in (3, 3, 4))
     assert first == again
     assert pairs(first) != pairs(other)
@@ -92,10 +153,15 @@ def test_parts_keep_the_order_of_arrival():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"test": 0}, "share between 0 and 1, found 0"),
-        ({"test": 1.0}, r"share between 0 and 1, found 1\.0"),
-        ({"test": float("nan")}, "share between 0 and 1, found nan"),
-        ({"by": "item"}, "by must be one of user, entry, time, found 'item'"),
+        ({"test": 0}, "share between 0 and 1 or a whole number of at least 1, found 0"),
+        ({"test": 1.0}, r"found 1\.0"),
+        ({"test": float("nan")}, "found nan"),
+        ({"by": "item"}, "by must be one of user, entry, time, last, cold-users, cold-items, found 'item'"),
+        ({"test": -1}, "found -1"),
+        ({"test": True}, "found True"),
+        ({"test": 8, "by": "entry"}, "cannot hold out 8 ratings of 8, for none would be left; give a smaller number"),
+        ({"test": 2, "by": "cold-users"}, "cannot hold out 2 users of 2"),
+        ({"by": "last"}, 'by="last" needs timestamps, these ratings have none'),
         ({"by": "time"}, 'by="time" needs timestamps, these ratings have none; give them, or split by="user"'),
     ],
 )

@@ -47,7 +47,7 @@ def test_activity_and_popularity_have_long_tails():
 
 def test_the_planted_rank_is_found_in_the_matrix():
     full = low_rank(300, 80, 300 * 80, rank=3, noise=0.05, step=None, scale=(-20.0, 20.0), seed=1)
-    dense = full.to_scipy().toarray().astype(np.float64)
+    dense = full.to_sparse().toarray().astype(np.float64)
     dense -= dense.mean(axis=1, keepdims=True)
     dense -= dense.mean(axis=0, keepdims=True)
     strengths = np.linalg.svd(dense, compute_uv=False)

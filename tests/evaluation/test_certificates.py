@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankfill as rf
+from rankfill.linalg import bounds
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_parts_of_a_certificate_are_those_of_the_dense_matrix(ratings):
     assert proof.primal == pytest.approx(0.5 * errors @ errors + 2.0 * values.sum(), rel=1e-6)
     dual_point = errors * min(1.0, 2.0 / proof.largest)
     assert proof.dual >= dual_point @ ratings.values - 0.5 * dual_point @ dual_point - 1e-6
-    assert proof.gap == pytest.approx(proof.primal - proof.dual)
+    assert proof.gap == proof.primal - proof.dual > 0
 
 
 def test_gap_bounds_the_distance_to_the_optimum_and_falls(ratings):
@@ -56,13 +57,14 @@ def test_certificate_speaks_to_a_person(ratings):
     bad = rf.certificate(rf.SoftImpute(penalty=2.0, passes=1).fit(ratings), ratings)
     assert str(good).startswith("within 0.0")
     assert "% of the best possible: objective" in str(bad)
-    assert float(str(bad).split()[1]) > float(str(good).split()[1])
+    assert float(str(bad).split()[1]) == pytest.approx(100 * bad.relative_gap, rel=0.05)
+    assert float(str(good).split()[1]) == pytest.approx(100 * good.relative_gap, abs=1e-4)
 
 
 def test_certificate_is_refused_in_words_where_there_is_none(ratings):
     with pytest.raises(TypeError, match="only trace-norm models have a certificate, found ALS; try SoftImpute"):
         rf.certificate(rf.ALS(passes=1).fit(ratings), ratings)
-    with pytest.raises(TypeError, match="the problem of GECO is not convex, so that there is no certificate"):
+    with pytest.raises(TypeError, match="only trace-norm models have a certificate, found GECO; try SoftImpute"):
         rf.certificate(rf.GECO(passes=1).fit(ratings), ratings)
     model = rf.SoftImpute(passes=2).fit(ratings)
     with pytest.raises(ValueError, match="needs the 900 ratings the model has learned from, found 899"):
@@ -80,3 +82,40 @@ def test_ids_decide_not_row_numbers(ratings):
         ratings.values,
     )
     assert rf.certificate(model, empty_before).gap == pytest.approx(rf.certificate(model, ratings).gap, rel=1e-9)
+
+
+def test_a_negative_gap_is_shown_as_it_is_up_to_rounding():
+    """It used to be cut off at zero, so that a wrong bound looked like a perfect solution."""
+    wrong = rf.evaluation.Certificate(primal=99.0, dual=100.0, rank=1, trace_norm=1.0, largest=1.0)
+    assert wrong.gap == -1.0
+    assert wrong.relative_gap == -1 / 99
+    assert str(wrong).startswith("not a proof: the objective 99 is below 100, which no matrix can get below")
+    rounded = rf.evaluation.Certificate(primal=100.0 * (1 - 1e-8), dual=100.0, rank=1, trace_norm=1.0, largest=1.0)
+    assert rounded.gap == rounded.relative_gap == 0.0
+    nothing = rf.evaluation.Certificate(primal=0.0, dual=0.0, rank=0, trace_norm=0.0, largest=0.0)
+    assert nothing.relative_gap == 0.0
+    assert rf.evaluation.Certificate(0.0, 1.0, 0, 0.0, 0.0).relative_gap == -1.0
+
+
+@pytest.mark.parametrize("gram_limit", [0, 8000], ids=["without the Gram matrix", "with it"])
+def test_seed_of_the_proof_is_that_of_the_model_or_of_the_caller(ratings, monkeypatch, gram_limit):
+    """Beyond some thousand rows the directions were always those of seed 0."""
+    monkeypatch.setattr(bounds, "GRAM_LIMIT", gram_limit)
+    model = rf.SoftImpute(penalty=2.0, passes=40, seed=3, clip=False).fit(ratings)
+    exact = np.linalg.norm(residual_of(model, ratings), 2)
+    proofs = {seed: rf.certificate(model, ratings, seed=seed) for seed in (None, 0, 3, 4)}
+    assert proofs[None] == proofs[3]
+    assert len({proof.largest for proof in proofs.values()}) == (3 if gram_limit == 0 else 1)
+    for proof in proofs.values():
+        assert exact * (1 - 1e-6) <= proof.largest <= exact * (1 + 1.5e-4)  # predictions are in single precision
+        assert proof.dual <= proof.primal
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, found -1"):
+        rf.certificate(model, ratings, seed=-1)
+
+
+def residual_of(model, ratings):
+    everyone, everything = ratings.users.ids()[:, None], ratings.items.ids()
+    dense = np.zeros(ratings.shape)
+    at = ratings.user_indices, ratings.item_indices
+    dense[at] = ratings.values - model.predict(everyone, everything)[at]
+    return dense

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import rankfill as rf
 from rankfill.data.folds import stratified_folds
+from rankfill.evaluation.cross_validation import fold_numbers, fold_pair
 from rankfill.objectives.measures import MEASURES
 
 
@@ -66,5 +68,19 @@ def test_as_many_folds_as_ratings():
 def test_what_cannot_be_is_refused_in_words(ratings):
     with pytest.raises(TypeError, match="cross-validation needs Ratings, found list"):
         rf.cross_validate(rf.Bias(), [1])
-    with pytest.raises(ValueError, match="measure must be one of rmse, mae, nmae, found 'r2'"):
+    with pytest.raises(ValueError, match=r"a measure is one of rmse, mae, nmae, top5, or .* found 'r2'"):
         rf.cross_validate(rf.Bias(), ratings, measure="r2")
+
+
+@pytest.mark.parametrize("liked", ["above-mean", "above-user-mean", "all", 4])
+@pytest.mark.parametrize("measure", ["ndcg@5", "recall", "top5", "rare_share@3", "mae"])
+def test_any_measure_is_that_of_evaluate_in_each_fold(ratings, measure, liked):
+    model = rf.SGD(rank=2, passes=2)
+    found = rf.cross_validate(model, ratings, 3, measure=measure, liked=liked, seed=1)
+    fold_of_each = fold_numbers(ratings, 3, 1)
+    for fold in range(3):
+        train, test = fold_pair(ratings, fold_of_each, fold)
+        expected = rf.evaluate(clone(model).fit(train), test, scores=[measure], liked=liked)
+        assert found.errors[fold] == pytest.approx(expected[measure], rel=1e-6)
+    assert found.measure == {"recall": "recall@10"}.get(measure, measure)
+    assert found.loss == (found.error if measure in ("mae", "rare_share@3") else -found.error)

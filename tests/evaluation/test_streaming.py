@@ -224,7 +224,11 @@ def test_what_cannot_be_is_refused_in_words(ratings):
         rf.cross_validate_stream(rf.SGD(), ratings, passes=0)
     with pytest.raises(ValueError, match="folds must be a whole number of at least 2, found 1"):
         rf.cross_validate_stream(rf.SGD(), ratings, folds=1)
-    with pytest.raises(ValueError, match="measure must be one of rmse, mae, nmae, found 'r2'"):
+    with pytest.raises(ValueError, match=r"a measure is one of rmse, mae, nmae, top5, or .* found 'r2'"):
         rf.cross_validate_stream(rf.SGD(), ratings, measure="r2")
+    with pytest.raises(
+        ValueError, match="a stream is measured by one of rmse, mae, nmae, found 'ndcg@10'; give Ratings"
+    ):
+        rf.cross_validate_stream(rf.SGD(), ratings, measure="ndcg")
     with pytest.raises(TypeError, match="needs a rankfill model such as ALS"):
         rf.cross_validate_stream("sgd", ratings)

@@ -8,20 +8,13 @@ import pytest
 import scipy.io
 
 from rankfill.data.olivetti import olivetti
-from rankfill.experiments.faces import PUBLISHED, Holes, fill, methods
+from rankfill.experiments.faces import PUBLISHED, Holes, fill, made_up, methods
 from rankfill.experiments.faces_pictures import errors, side_by_side
-
-
-def made_up(n=40, side=8):
-    """Pictures of rank 4 with a little noise, all pixels positive."""
-    rng = np.random.default_rng(0)
-    pictures = rng.random((side * side, 4)) @ rng.dirichlet(np.ones(4), n).T + 0.02 * rng.random((side * side, n))
-    return pictures.astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def holes():
-    return Holes.at_random(made_up(), 0.25, seed=0)
+    return Holes.at_random(made_up(8, 40), 0.25, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +88,7 @@ def test_missing_and_wrong_files_are_told_in_words(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is not the file of the Olivetti faces"):
         olivetti(tmp_path)
     with pytest.raises(ValueError, match="must be between 0 and 1, found 0"):
-        Holes.at_random(made_up(), 0.0, 0)
+        Holes.at_random(made_up(8, 40), 0.0, 0)
 
 
 @pytest.mark.data

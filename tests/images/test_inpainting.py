@@ -150,7 +150,7 @@ def test_squares_put_together_again_are_the_picture():
     for size, step in ((4, 3), (5, 1), (13, 5)):
         cut = Cut(picture.shape, size, step)
         rows = cut.rows(picture)
-        np.testing.assert_allclose(cut.blended(rows, np.arange(1.0, len(rows) + 1)), picture, atol=1e-12)
+        np.testing.assert_allclose(cut.blend(rows, np.arange(1.0, len(rows) + 1)), picture, atol=1e-12)
 
 
 def test_decibels_by_definition():

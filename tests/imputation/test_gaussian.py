@@ -19,7 +19,7 @@ def factor_table(n_rows, n_columns, rank, noise, holes, seed=0):
 
 
 def log_likelihood(table, mean, covariance):
-    """Of the known entries alone, row by row."""
+    """The log-likelihood of the known entries alone, row by row."""
     total = 0.0
     for row in table:
         known = np.flatnonzero(~np.isnan(row))

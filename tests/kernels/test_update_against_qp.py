@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankfill.kernels import passive_aggressive_update
-from rankfill.kernels.reference import BISECTION_TOLERANCE
+from rankfill.kernels.reference.rounds import BISECTION_TOLERANCE
 
 SLACKS = ("none", "linear", "quadratic")
 COMBINATIONS = list(itertools.product(SLACKS, (True, False)))
@@ -225,10 +225,28 @@ def test_bisection_ends_within_its_tolerance_of_the_exact_root(slack):
             settings = {"C": C, "epsilon": epsilon, "slack": slack}
             exact = passive_aggressive_update(w, x, y, root="exact", **settings)
             halved = passive_aggressive_update(w, x, y, root="bisection", **settings)
-            tolerance = BISECTION_TOLERANCE * max(abs(y) + epsilon, 1)
+            tolerance = BISECTION_TOLERANCE * (abs(y) + epsilon) + 1e-15 * np.abs(w) @ np.abs(x)
             assert abs(exact @ x - halved @ x) <= tolerance * 1.000001
             slope = multiplier(w, halved, x)
             np.testing.assert_allclose(halved, np.maximum(w - slope * x, 0), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [1e-12, 1e-4, 1.0, 1e6])
+def test_bisection_means_the_same_for_ratings_of_any_size(size, dtype, slack):
+    """Rows of size √size and ratings of size `size`: the paper stops at |f| / (y + ε) ≤ τ."""
+    rng = np.random.default_rng(0)
+    compared = 0
+    for _ in range(50):
+        w, x = (np.sqrt(size) * rng.random((2, 6))).astype(dtype)
+        y = size * rng.random()
+        settings = {"slack": slack, "C": 1 / size if slack == "quadratic" else 1.0}
+        exact, halved = (passive_aggressive_update(w, x, y, root=root, **settings) for root in ("exact", "bisection"))
+        rounding = 20 * np.finfo(dtype).eps * float(w @ x)
+        assert abs(float(exact @ x) - float(halved @ x)) <= 1.1 * BISECTION_TOLERANCE * y + rounding
+        compared += float(w @ x) > y
+    assert compared > 10
 
 
 def test_bisection_is_not_misled_by_a_tiny_entry_of_x():

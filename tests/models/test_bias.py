@@ -44,6 +44,19 @@ def test_effects_are_those_of_the_definition(dense, effects, shrinkage):
     np.testing.assert_allclose(predicted, by_definition(dense, effects, shrinkage), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_a_prediction_is_the_mean_and_both_effects(dense, effects):
+    model = rf.Bias(effects=effects, clip=False).fit(rf.Ratings.from_dense(dense))
+    parts = model.mean_ + model.user_effects_[:, None] + model.item_effects_
+    np.testing.assert_allclose(parts, by_definition(dense, effects, 5.0), rtol=1e-5, atol=1e-6)
+    assert not model.user_effects_[8]
+    assert not model.item_effects_[2]
+    if effects in ("none", "items"):
+        assert not model.user_effects_.any()
+    if effects in ("none", "users"):
+        assert not model.item_effects_.any()
+
+
 def test_shrunken_mean_of_a_user_is_the_formula_of_the_slides(dense):
     """b̃_u = α/(α+|I(u)|) b + |I(u)|/(α+|I(u)|) b_u."""
     model = rf.Bias(effects="users", shrinkage=3.0, clip=False).fit(rf.Ratings.from_dense(dense))
@@ -52,9 +65,9 @@ def test_shrunken_mean_of_a_user_is_the_formula_of_the_slides(dense):
     np.testing.assert_allclose(model.predict(1, np.arange(5)), expected, rtol=1e-6)
 
 
-def test_without_effects_everything_is_the_mean_and_with_endless_shrinkage_too(dense):
+def test_without_effects_everything_is_the_mean_and_with_overwhelming_shrinkage_too(dense):
     ratings = rf.Ratings.from_dense(dense)
-    for model in (rf.Bias(effects="none"), rf.Bias(shrinkage=np.inf)):
+    for model in (rf.Bias(effects="none"), rf.Bias(shrinkage=1e30)):
         predicted = model.fit(ratings).predict(np.arange(9)[:, None], np.arange(5))
         np.testing.assert_allclose(predicted, np.nanmean(dense), rtol=1e-6)
 

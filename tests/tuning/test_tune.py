@@ -309,3 +309,33 @@ def test_what_cannot_be_is_refused_in_words(ratings):
         rf.tune(rf.SGD(), [ratings], {"rate": [0.1]}, on="sample")
     with pytest.raises(ValueError, match="nothing could be scored: the ratings are too few; give more"):
         rf.tune(rf.SGD(), [ratings], {"rate": [0.1]})
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "hit_rate", "rare_share@3"])
+@pytest.mark.parametrize("halving", [False, True])
+def test_the_best_by_a_measure_of_lists_has_its_best_value(ratings, measure, halving, tmp_path):
+    model = rf.SGD(rank=2, passes=4)
+    found = rf.tune(
+        model, ratings, grid={"rank": [1, 2, 4], "rate": [0.001, 0.2]}, folds=2, measure=measure, halving=halving
+    )
+    running = [trial for trial in found.trials if not trial.dropped]
+    values = [trial.error for trial in running]
+    assert found.best.error == (min(values) if measure == "rare_share@3" else max(values))
+    alone = rf.cross_validate(clone(model).set_params(**found.best_params), ratings, folds=2, measure=measure)
+    assert found.best.errors.tolist() == alone.errors.tolist()
+    assert found.measure == alone.measure
+    lines = repr(found).splitlines()
+    assert ("shorter" if measure == "rare_share@3" else "longer") in lines[0]
+    assert lines[1].endswith("best")
+    found.plot(tmp_path / "tuning.png")
+
+
+def test_a_setting_that_fails_is_not_the_best_by_a_measure_of_lists(ratings):
+    found = rf.tune(rf.ALS(passes=2), ratings, grid={"rank": [2, -1]}, folds=2, measure="ndcg@5", refit=False)
+    assert found.best_params == {"rank": 2}
+    assert found.trials[1].failed
+
+
+def test_a_stream_cannot_be_searched_by_lists(ratings):
+    with pytest.raises(ValueError, match="give Ratings and no passes"):
+        rf.tune(rf.SGD(rank=2), ratings, grid={"rate": [0.1]}, passes=1, measure="ndcg@5")

@@ -12,6 +12,8 @@
 // the ratings; z = (p, 0) and g = 1/(penalty + ‖p‖² + w).
 #pragma once
 
+#include <atomic>
+
 #include "rankfill/columns.hpp"
 #include "rankfill/least_norm.hpp"
 #include "rankfill/least_squares.hpp"

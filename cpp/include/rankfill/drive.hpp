@@ -72,12 +72,11 @@ inline void predict_pairs(const KernelTable& kernels, Pairs pairs, Factors<const
 
 inline void top_n(const KernelTable& kernels, Factors<const float> users, Factors<const float> items, int rank,
                   const Exclusions& excluded, const Ranked& ranked, int threads) {
-    constexpr std::int64_t at_once = 64;
-    std::vector<float> tiles((items.n_rows + 15) / 16 * 16 * rank);
-    kernels.scoring.pack_tiles(items, rank, tiles.data());
+    // Every task packs the items for itself, which is little beside the scores of this many users.
+    const std::int64_t at_once = std::clamp<std::int64_t>(users.n_rows / (4 * std::max(threads, 1)), 64, 256);
     parallel_for((users.n_rows + at_once - 1) / at_once, threads, [&](std::int64_t task) {
-        kernels.scoring.top_n_rows(users, task * at_once, std::min(users.n_rows, (task + 1) * at_once), rank,
-                                   tiles.data(), items.n_rows, excluded, ranked);
+        kernels.scoring.top_n_rows(users, task * at_once, std::min(users.n_rows, (task + 1) * at_once), rank, items,
+                                   excluded, ranked);
     });
 }
 

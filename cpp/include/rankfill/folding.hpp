@@ -134,4 +134,18 @@ struct Slots {
 template <int G>
 inline constexpr Slots<G> kSlots;
 
+// w·x of up to as many rows x as a register has floats. A full set is folded together, to the same bits.
+template <int Blocks>
+RANKFILL_INLINE void products(const float* w, const float* const* rows, int n, int blocks, float* result) {
+    constexpr int full = kWidth<float>;
+    if (n < full) {
+        for (int i = 0; i < n; ++i) result[i] = dot<Blocks>(w, rows[i], blocks);
+        return;
+    }
+    Register<float> sums[full];
+#pragma GCC unroll 16
+    for (int i = 0; i < full; ++i) sums[kSlots<full>.of_lane[i]] = partial_dot<Blocks>(w, rows[i], blocks);
+    store(result, fold_rows<full>(sums));
+}
+
 }  // namespace rankfill::RANKFILL_ISA

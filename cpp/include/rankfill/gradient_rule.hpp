@@ -16,7 +16,8 @@ struct LossRule {
     float width = 0.0f;  // ε of insensitive, δ of huber
 };
 
-// Rows are (p, b_u, 1) and (q, 1, b_i) when `biased`: the ones are put back after every round.
+// Rows are (p, b_u, 1) and (q, 1, b_i) when `biased`: the ones are put back after every round, and a bias is held by
+// `bias_share` times the penalty of its row.
 struct GradientRule {
     LossRule loss;
     StepSize step = StepSize::adagrad;
@@ -26,6 +27,7 @@ struct GradientRule {
     float rate = 0.1f;
     float penalty = 0.0f;  // of the inverse schedule; the rounds take those of their rows
     double power = 0.5;
+    float bias_share = 1.0f;
     double period = 1.0;  // rounds in a pass: the schedules of step sizes count passes in fractions
 
     // The step of round t, counted from 0, where it does not depend on the rows.

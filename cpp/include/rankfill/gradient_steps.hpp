@@ -2,7 +2,8 @@
 //
 //     e = r − p·q,  g = dℓ/de,   p ← p + η_p (g q − λ_p p),   q ← q + η_q (g p − λ_q q),   both from the rows before.
 //
-// AdaGrad keeps one number a row: η_p = rate / √G_p, and after the round G_p grows by ‖g q − λ p‖² / rank.
+// AdaGrad keeps one number a row: η_p = rate / √G_p, and after the round G_p grows by ‖g q − λ p‖² / rank. Biases move
+// with a share of λ; in G they count with all of it.
 #pragma once
 
 #include <span>
@@ -51,6 +52,7 @@ RANKFILL_INLINE Squares move_pair(float* p, float* q, float slope, float eta_p, 
                                   const GradientRule& rule, const Floors& floor, int blocks) {
     const int n = Blocks ? Blocks : blocks;
     Register<float> squares_p[kParts<float>] = {}, squares_q[kParts<float>] = {};
+    const float bias_p = rule.biased ? p[rule.rank] : 0.0f, bias_q = rule.biased ? q[rule.rank + 1] : 0.0f;
     for (int k = 0; k < n; ++k)
         for (int part = 0; part < kParts<float>; ++part) {
             const int at = k * kLanes + part * kWidth<float>;
@@ -68,7 +70,11 @@ RANKFILL_INLINE Squares move_pair(float* p, float* q, float slope, float eta_p, 
                 squares_q[part] = squares_q[part] + down_q * down_q;
             }
         }
-    if (rule.biased) p[rule.rank + 1] = q[rule.rank] = 1.0f;
+    if (rule.biased) {
+        p[rule.rank] = bias_p + eta_p * (slope - rule.bias_share * penalty.p * bias_p);
+        q[rule.rank + 1] = bias_q + eta_q * (slope - rule.bias_share * penalty.q * bias_q);
+        p[rule.rank + 1] = q[rule.rank] = 1.0f;
+    }
     for (int half = kParts<float> / 2; half >= 1; half /= 2)
         for (int part = 0; part < half; ++part) {
             squares_p[part] = squares_p[part] + squares_p[part + half];
@@ -94,8 +100,10 @@ inline float searched_step(const GradientRule& rule, const float* p, const float
         return loss_of_one(rule.loss, target, residual) + 0.5 * static_cast<double>(penalty.p * squares_p) +
                0.5 * static_cast<double>(penalty.q * squares_q);
     };
-    const double before = value(e, norm_p + bias_p * bias_p, norm_q + bias_q * bias_q);
-    const float down_p = ones * (slope - penalty.p * bias_p), down_q = ones * (slope - penalty.q * bias_q);
+    const float share = rule.bias_share;
+    const double before = value(e, norm_p + share * bias_p * bias_p, norm_q + share * bias_q * bias_q);
+    const float down_p = ones * (slope - share * penalty.p * bias_p),
+                down_q = ones * (slope - share * penalty.q * bias_q);
     const float squares = (slope * slope + penalty.p * penalty.p) * norm_p + down_p * down_p +
                           (slope * slope + penalty.q * penalty.q) * norm_q + down_q * down_q -
                           2.0f * slope * (penalty.p + penalty.q) * product;
@@ -106,8 +114,8 @@ inline float searched_step(const GradientRule& rule, const float* p, const float
         const float after =
             (keep_p * keep_q + take * take) * product + keep_p * take * norm_p + keep_q * take * norm_q + b + c;
         const float cross = 2.0f * take * product;
-        const float squares_p = keep_p * keep_p * norm_p + keep_p * cross + take * take * norm_q + b * b;
-        const float squares_q = keep_q * keep_q * norm_q + keep_q * cross + take * take * norm_p + c * c;
+        const float squares_p = keep_p * keep_p * norm_p + keep_p * cross + take * take * norm_q + share * b * b;
+        const float squares_q = keep_q * keep_q * norm_q + keep_q * cross + take * take * norm_p + share * c * c;
         if (value(target - after, squares_p, squares_q) <=
             before - 0.5 * static_cast<double>(eta) * static_cast<double>(squares))
             break;

@@ -47,26 +47,47 @@ struct StringKeys {  // key i is bytes[offsets[i] … offsets[i + 1])
 
 inline std::int64_t slots_for(std::int64_t n_keys) { return std::bit_ceil<std::uint64_t>(2 * n_keys + 2); }
 
-// The slot that holds `key`, or the free one where it belongs.
+// One thread may enter keys while others look some up: a slot goes from free to its key once, after the key is written.
+inline std::int32_t slot_value(std::span<const std::int32_t> slots, std::uint64_t slot) {
+    return __atomic_load_n(&slots[slot], __ATOMIC_ACQUIRE);
+}
+
+// The slot that holds `key`, or the free one where it belongs; −1 in a table full of others. An index beyond the keys
+// is that of a key entered later than these: not one of them.
 template <class Keys, class Key>
 std::int64_t probe(std::span<const std::int32_t> slots, const Keys& keys, const Key& key) {
     const std::uint64_t mask = slots.size() - 1;
     std::uint64_t slot = hash_of(key) & mask;
-    while (slots[slot] >= 0 && keys[slots[slot]] != key) slot = (slot + 1) & mask;
-    return slot;
+    for (std::size_t tried = 0; tried < slots.size(); ++tried, slot = (slot + 1) & mask) {
+        const std::int32_t index = slot_value(slots, slot);
+        if (index < 0 || (index < keys.size() && keys[index] == key)) return slot;
+    }
+    return -1;
 }
 
-// Enters keys first … n − 1, which must be new and distinct.
+// Enters keys first … n − 1; returns the first that was there already, or for which there was no room, −1 if none.
 template <class Keys>
-void hash_insert(std::span<std::int32_t> slots, const Keys& keys, std::int64_t first) {
-    for (std::int64_t i = first; i < keys.size(); ++i)
-        slots[probe(std::span<const std::int32_t>(slots), keys, keys[i])] = static_cast<std::int32_t>(i);
+std::int64_t hash_insert(std::span<std::int32_t> slots, const Keys& keys, std::int64_t first) {
+    for (std::int64_t i = first; i < keys.size(); ++i) {
+        const std::int64_t slot = probe(std::span<const std::int32_t>(slots), keys, keys[i]);
+        if (slot < 0 || slots[slot] >= 0) return i;
+        __atomic_store_n(&slots[slot], static_cast<std::int32_t>(i), __ATOMIC_RELEASE);
+    }
+    return -1;
+}
+
+// The index of a key, −1 for one that is not there.
+template <class Keys, class Key>
+std::int32_t hash_find_one(std::span<const std::int32_t> slots, const Keys& keys, const Key& key) {
+    const std::int64_t slot = probe(slots, keys, key);
+    const std::int32_t index = slot < 0 ? -1 : slot_value(slots, slot);
+    return index < keys.size() ? index : -1;  // entered by another thread since
 }
 
 template <class Keys>
 void hash_find(std::span<const std::int32_t> slots, const Keys& keys, const Keys& queries,
                std::span<std::int32_t> indices) {
-    for (std::int64_t i = 0; i < queries.size(); ++i) indices[i] = slots[probe(slots, keys, queries[i])];
+    for (std::int64_t i = 0; i < queries.size(); ++i) indices[i] = hash_find_one(slots, keys, queries[i]);
 }
 
 // Numbers the distinct queries in order of first appearance; returns the position of each first appearance.

@@ -1,6 +1,6 @@
 // One source, several instruction sets. A translation unit under cpp/isa/ names its set, turns it on with a
-// target pragma, and includes the kernels, which land in a namespace of that name. Standard headers come
-// first, outside the pragma, so that no shared library function is compiled for a machine that may lack it.
+// target pragma, and includes the kernels, which land in a namespace of that name. What must come before the pragma
+// is in before_target.hpp.
 //
 // Every set computes on the same sixteen virtual lanes, in the same order, without fused multiply-add:
 // the choice of instruction set changes the speed of a result, never its bits.

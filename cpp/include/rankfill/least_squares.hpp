@@ -1,17 +1,19 @@
 // Rows by their normal equations: Gram matrix and right-hand side over the entries, then a small solve.
 //
-// Entries are gathered a chunk at a time; a tile of the Gram matrix, some rows by sixteen columns, stays in registers
-// over a chunk, sums in float in the order of the entries, and is added to the system in double. Every element has a
-// sum of its own, so the shape of the tiles changes the speed and never the bits.
+// Entries are gathered a chunk at a time, such that what a tile reads lies side by side; a tile of the Gram matrix,
+// some rows by sixteen columns, stays in registers over a chunk, sums in float in the order of the entries, and is
+// added to the system in double. Every element has a sum of its own, so the shape of the tiles changes the speed and
+// never the bits.
 #pragma once
 
-#include "rankfill/conjugate_gradient.hpp"
+#include "rankfill/folding.hpp"
 #include "rankfill/ridge.hpp"
 #include "rankfill/small_system.hpp"
 
 namespace rankfill::RANKFILL_ISA {
 
 inline constexpr int kChunk = 128;
+inline constexpr int kBlockStride = kChunk * kLanes;
 inline constexpr int kTileRows = RANKFILL_VECTOR_BYTES / 8;  // with their columns, half of the registers
 
 // sums[r][c] += Σ_t left[t][r] · right[t][c], c = 0 … 15.
@@ -33,12 +35,25 @@ RANKFILL_INLINE void add_tile(const float* left, int left_stride, const float* r
     }
 }
 
+// A chunk of rows: block after block of sixteen columns, in each block row after row.
+struct Chunk {
+    const float* data;
+    int row_stride, block_stride;
+
+    const float* column(int index) const { return data + index / kLanes * block_stride + index % kLanes; }
+};
+
 // The blocks of Σ_t left[t] right[t]ᵀ that touch the upper triangle; `columns` is a multiple of sixteen.
-inline void add_gram(const float* left, const float* right, int columns, int n, double* sums, int sums_stride) {
+inline void add_gram(const Chunk& left, const Chunk& right, int columns, int n, double* sums, int sums_stride) {
     for (int row = 0; row < columns; row += kTileRows)
         for (int column = row / kLanes * kLanes; column < columns; column += kLanes)
-            add_tile<kTileRows>(left + row, columns, right + column, columns, n, sums + row * sums_stride + column,
-                                sums_stride);
+            add_tile<kTileRows>(left.column(row), left.row_stride, right.column(column), right.row_stride, n,
+                                sums + row * sums_stride + column, sums_stride);
+}
+
+// The same for whole rows, one after the other.
+inline void add_gram(const float* left, const float* right, int columns, int n, double* sums, int sums_stride) {
+    add_gram(Chunk{left, columns, kLanes}, Chunk{right, columns, kLanes}, columns, n, sums, sums_stride);
 }
 
 // Σ x xᵀ of rows first … last − 1 into the upper triangle of `sums`, stride × stride.
@@ -89,10 +104,11 @@ class RowSolver {
         for (std::int64_t from = begin; from < end; from += kChunk) {
             const int n = static_cast<int>(std::min<std::int64_t>(kChunk, end - from));
             gather(from, n);
-            add_gram(ridge_.implicit ? weighted_.data() : rows_.data(), rows_.data(), columns_, n, system_.data(),
-                     stride_);
+            const Chunk rows{rows_.data(), kLanes, kBlockStride};
+            const Chunk weighted{weighted_.data(), kLanes, kBlockStride};
+            add_gram(ridge_.implicit ? weighted : rows, rows, columns_, n, system_.data(), stride_);
             for (int column = 0; column < columns_; column += kLanes)
-                add_tile<2>(sides_.data(), 2, rows_.data() + column, columns_, n, borders_.data() + column, columns_);
+                add_tile<2>(sides_.data(), 2, rows.column(column), kLanes, n, borders_.data() + column, columns_);
         }
     }
 
@@ -100,15 +116,17 @@ class RowSolver {
         for (int t = 0; t < n; ++t) {
             const float* x = pass_.fixed.row(pass_.ratings.indices[from + t]);
             const float rating = pass_.ratings.values[from + t];
-            float* __restrict row = rows_.data() + t * columns_;
-            for (int k = 0; k < columns_; k += kWidth<float>) store(row + k, load(x + k));
-            for (int k = ridge_.rank; k < columns_; ++k) row[k] = 0.0f;
+            float* __restrict row = rows_.data() + t * kLanes;
+            for (int k = 0; k < columns_; k += kLanes) std::copy_n(x + k, kLanes, row + k * kChunk);
+            for (int k = ridge_.rank; k < columns_; ++k) row[(columns_ - kLanes) * kChunk + k % kLanes] = 0.0f;
             float target = rating - ridge_.offset;
             if (ridge_.held_column >= 0) target -= x[ridge_.held_column];
             if (ridge_.implicit) {
                 const float weight = ridge_.confidence * rating;
                 target = 1.0f + weight;
-                for (int k = 0; k < columns_; ++k) weighted_[t * columns_ + k] = weight * row[k];
+                float* __restrict weighted = weighted_.data() + t * kLanes;
+                for (int k = 0; k < columns_; k += kLanes)
+                    for (int c = 0; c < kLanes; ++c) weighted[k * kChunk + c] = weight * row[k * kChunk + c];
             }
             sides_[2 * t] = 1.0f;
             sides_[2 * t + 1] = target;
@@ -119,7 +137,7 @@ class RowSolver {
     // Brings borders, penalties and the Gram matrix of all columns into the system.
     void complete(std::int64_t n) {
         const int rank = ridge_.rank, order = ridge_.order();
-        const double scale = ridge_.by_count ? static_cast<double>(n) : 1.0;
+        const double scale = ridge_.scale(n);
         if (ridge_.implicit)
             for (int i = 0; i < rank; ++i)
                 for (int j = i; j < rank; ++j) system_[i * stride_ + j] += pass_.gram[i * pass_.fixed.stride + j];
@@ -144,29 +162,27 @@ class RowSolver {
     double target_sum_ = 0.0;
 };
 
-inline void solve_rows(const RidgePass& pass, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
-    const auto each_row = [&](auto solver) {
-        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
-            solver.solve(order[i]);
-    };
-    if (pass.ridge.steps > 0)
-        each_row(GradientSolver(pass));
-    else
-        each_row(RowSolver(pass));
-}
-
+// The errors of a row, as many at a time as a register has lanes.
 template <int Blocks>
 SquaredErrors squared_errors_of_row(const RidgePass& pass, std::int64_t row) {
+    constexpr int at_once = kWidth<float>;
     SquaredErrors sums;
     const float* w = pass.moving.row(row);
-    for (std::int64_t t = pass.ratings.indptr[row]; t < pass.ratings.indptr[row + 1]; ++t) {
-        const float* x = pass.fixed.row(pass.ratings.indices[t]);
-        const float product = dot<Blocks>(w, x, pass.fixed.stride / kLanes), rating = pass.ratings.values[t];
-        const double error = pass.ridge.implicit ? 1.0f - product : rating - pass.ridge.offset - product;
-        sums.plain += error * error;
-        if (pass.ridge.implicit)
-            sums.weighted += (1.0 + static_cast<double>(pass.ridge.confidence * rating)) * error * error -
-                             static_cast<double>(product) * product;
+    const std::int64_t begin = pass.ratings.indptr[row], end = pass.ratings.indptr[row + 1];
+    for (std::int64_t first = begin; first < end; first += at_once) {
+        const int n = static_cast<int>(std::min<std::int64_t>(at_once, end - first));
+        const float* rows[at_once];
+        float scores[at_once];
+        for (int i = 0; i < n; ++i) rows[i] = pass.fixed.row(pass.ratings.indices[first + i]);
+        products<Blocks>(w, rows, n, pass.fixed.stride / kLanes, scores);
+        for (int i = 0; i < n; ++i) {
+            const float product = scores[i], rating = pass.ratings.values[first + i];
+            const double error = pass.ridge.implicit ? 1.0f - product : rating - pass.ridge.offset - product;
+            sums.plain += error * error;
+            if (pass.ridge.implicit)
+                sums.weighted += (1.0 + static_cast<double>(pass.ridge.confidence * rating)) * error * error -
+                                 static_cast<double>(product) * product;
+        }
     }
     if (!pass.ridge.implicit) sums.weighted = sums.plain;
     return sums;

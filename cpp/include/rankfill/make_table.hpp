@@ -4,16 +4,26 @@
 #include "rankfill/block_update.hpp"
 #include "rankfill/broyden_batch.hpp"
 #include "rankfill/column_gradient.hpp"
+#include "rankfill/conjugate_gradient.hpp"
 #include "rankfill/coordinate_descent.hpp"
+#include "rankfill/extents.hpp"
 #include "rankfill/gaussian.hpp"
+#include "rankfill/gibbs.hpp"
 #include "rankfill/gradient_wave.hpp"
+#include "rankfill/item_system_rows.hpp"
+#include "rankfill/lazy_linear.hpp"
 #include "rankfill/least_squares.hpp"
 #include "rankfill/multiplicative.hpp"
+#include "rankfill/neighbour_sums.hpp"
+#include "rankfill/neighbour_weights.hpp"
 #include "rankfill/passive_aggressive.hpp"
 #include "rankfill/predict.hpp"
+#include "rankfill/ridge_blocks.hpp"
 #include "rankfill/ridge_rows.hpp"
+#include "rankfill/similar_rows.hpp"
 #include "rankfill/sparse_products.hpp"
 #include "rankfill/table.hpp"
+#include "rankfill/top_few.hpp"
 #include "rankfill/top_n.hpp"
 #include "rankfill/wave.hpp"
 
@@ -71,6 +81,29 @@ inline void predict(Pairs pairs, Factors<const float> users, Factors<const float
     });
 }
 
+inline void top_n_rows(Factors<const float> users, std::int64_t first, std::int64_t last, int rank,
+                       Factors<const float> items, const Exclusions& excluded, const Ranked& ranked) {
+    constexpr std::int64_t few_users = 2, items_for_each_wanted = 32;
+    if (last - first > few_users || ranked.n > items.n_rows / items_for_each_wanted || rank > kLargestRankOfFew)
+        return TopRows(users, first, last, rank, items, excluded, ranked).run(ranked);
+    with_blocks(items.stride, [&]<int Blocks>() {
+        for (std::int64_t user = first; user < last; ++user)
+            TopOfOne(users.row(user), rank, items, user, excluded, ranked.n)
+                .template run<Blocks>(ranked.items + user * ranked.n, ranked.scores + user * ranked.n);
+    });
+}
+
+inline void solve_rows(const RidgePass& pass, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next) {
+    const auto each_row = [&](auto solver) {
+        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
+            solver.solve(order[i]);
+    };
+    if (pass.ridge.steps == 0 && pass.ridge.block == 0) return each_row(RowSolver(pass));
+    with_blocks(pass.fixed.stride, [&]<int Blocks>() {
+        pass.ridge.steps > 0 ? each_row(GradientSolver<Blocks>(pass)) : each_row(BlockSolver<Blocks>(pass));
+    });
+}
+
 inline void squared_errors(const RidgePass& pass, std::int64_t first, std::int64_t last, SquaredErrors* per_row) {
     with_blocks(pass.fixed.stride, [&]<int Blocks>() {
         for (std::int64_t row = first; row < last; ++row) per_row[row] = squared_errors_of_row<Blocks>(pass, row);
@@ -120,10 +153,10 @@ inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, do
 
 inline void reduced_rows(const ReducedPass& pass, std::span<const std::int32_t> order,
                          std::atomic<std::int64_t>& next) {
-    std::vector<float> mean(pass.fixed.stride);
+    std::vector<float> slopes, mean(pass.fixed.stride);
     with_blocks(pass.fixed.stride, [&]<int Blocks>() {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
-            variance_reduced_row<Blocks>(pass, order[i], mean.data());
+            variance_reduced_row<Blocks>(pass, order[i], slopes, mean.data());
     });
 }
 
@@ -153,18 +186,42 @@ void entries_of_rows(const Pattern& pattern, Block<const T> left, Block<const T>
 
 inline KernelTable make_table(std::string_view name) {
     return {
-        name,
-        {single_update<float>, single_update<double>, squared_norms, pass_rows, pass_rows_plainly, online},
-        {predict, pack_tiles, top_n_rows},
-        {solve_rows, squared_errors, add_gram_of_rows},
-        {residuals, shift_rows, move_rows, multiplicative_rows},
-        {gradient_pass, gradient_online, reduced_rows, full_rows},
-        {block_rows, block_weight},
-        {entries_of_rows<float>, times_rows<float>},
-        {entries_of_rows<double>, times_rows<double>},
-        gram_rows,
-        {fill_rows},
-        {broyden_pass, column_gradient_pass, solve_columns, sum_gram, set_direction, move_batch},
+        .name = name,
+        .extents = {.range_of = range_of, .never_decreases = never_decreases},
+        .rounds = {.update_float = single_update<float>,
+                   .update_double = single_update<double>,
+                   .squared_norms = squared_norms,
+                   .pass_rows = pass_rows,
+                   .pass_rows_plainly = pass_rows_plainly,
+                   .online_rounds = online},
+        .scoring = {.predict_pairs = predict, .top_n_rows = top_n_rows},
+        .least_squares = {.solve_rows = solve_rows, .squared_errors = squared_errors, .add_gram = add_gram_of_rows},
+        .descent = {.residuals = residuals,
+                    .shift_rows = shift_rows,
+                    .move_rows = move_rows,
+                    .multiplicative_rows = multiplicative_rows},
+        .gradient = {.pass = gradient_pass,
+                     .rounds = gradient_online,
+                     .reduced_rows = reduced_rows,
+                     .full_rows = full_rows},
+        .block = {.rows = block_rows, .weight = block_weight},
+        .sparse_float = {.entries = entries_of_rows<float>, .times = times_rows<float>, .gram = gram_rows<float>},
+        .sparse_double = {.entries = entries_of_rows<double>, .times = times_rows<double>, .gram = gram_rows<double>},
+        .item_systems = solve_item_systems,
+        .gaussian = {.fill_rows = fill_rows},
+        .gibbs = {.draw_rows = draw_rows},
+        .columns = {.broyden = broyden_pass,
+                    .gradient = column_gradient_pass,
+                    .solve = solve_columns,
+                    .sum_gram = sum_gram,
+                    .set_direction = set_direction,
+                    .move_batch = move_batch},
+        .neighbours = {.similar_rows = similar_rows,
+                       .weights = neighbour_weights,
+                       .sums_of_pairs = sums_of_pairs,
+                       .sums_of_rows = sums_of_rows,
+                       .sums_of_columns = sums_of_columns},
+        .lazy_steps = lazy_steps,
     };
 }
 

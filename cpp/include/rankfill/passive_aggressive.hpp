@@ -73,9 +73,10 @@ T exact_root(const RootFunction<T>& f) {
     return theta;
 }
 
+// Stops at |f| ≤ τ·scale, the paper's rule with scale = |y| + ε, or where rounding lets f come no closer to zero.
 template <class T>
 T bisection_root(const RootFunction<T>& f, T scale) {
-    const T tolerance = T(kBisectionTolerance) * std::max(scale, T(1));
+    const T tolerance = std::max(T(kBisectionTolerance) * scale, std::numeric_limits<T>::epsilon() * f(T(0)));
     // The first Newton step is below the root and of its size; the last breakpoint w/x can be astronomically above.
     T low = 0, high = f.newton(0);
     T value = f(high);
@@ -87,6 +88,7 @@ T bisection_root(const RootFunction<T>& f, T scale) {
     T theta = high;
     for (int halving = 0; std::abs(value) > tolerance && halving < 100; ++halving) {
         theta = low + (high - low) / 2;
+        if (theta == low || theta == high) break;
         value = f(theta);
         (value < 0 ? high : low) = theta;
     }

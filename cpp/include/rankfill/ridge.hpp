@@ -1,13 +1,17 @@
 // What one side of a least-squares factorisation solves; the words of the Python interface as types.
 #pragma once
 
+#include <cmath>
+
 #include "rankfill/csr.hpp"
 
 namespace rankfill {
 
 // Row by row, the other side fixed:
 //
-//     min  ½ Σ (r − offset − w·x)² + ½ penalty n^w ‖factors of w‖² + ½ bias_penalty n^w (bias of w)²
+//     min  ½ Σ (r − offset − w·x)² + ½ penalty s ‖factors of w‖² + ½ bias_penalty s (bias of w)²,
+//
+// s = (n + base)^exponent with n ratings in the row, or 1;
 //
 // or, with implicit feedback, over the entries of all columns with weight 1 + confidence · r and target 1 where there
 // is a rating, weight 1 and target 0 elsewhere.
@@ -18,13 +22,22 @@ struct Ridge {
     float offset = 0.0f;
     double penalty = 0.0;
     double bias_penalty = 0.0;
-    bool by_count = false;     // n^w = number of ratings of the row; otherwise 1
+    bool by_count = false;     // whether s is of the row's number of ratings; otherwise 1
     bool nonnegative = false;  // the factors, not the bias
     bool implicit = false;
     float confidence = 0.0f;
     int steps = 0;  // of conjugate gradients; 0 solves the normal equations
+    double exponent = 1.0;
+    double base = 0.0;
+    int block = 0;  // columns solved at a time, a multiple of sixteen; 0 for all at once
 
     int order() const { return rank + (bias_column >= 0); }
+
+    double scale(std::int64_t n_ratings) const {
+        if (!by_count) return 1.0;
+        const double count = static_cast<double>(n_ratings) + base;
+        return exponent == 1.0 ? count : std::pow(count, exponent);
+    }
 };
 
 // One pass over the rows of `ratings`. `gram` is Σ x xᵀ over all fixed rows, stride × stride, with implicit feedback.

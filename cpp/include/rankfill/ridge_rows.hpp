@@ -5,16 +5,19 @@
 //     F(w) = Σ_k f_k(w),   f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖²,   λ = penalty + shrinkage / n.
 //
 // SAG, SAGA and SVRG remember the slope e_k = r_k − w·x_k of each entry when it was last met (of the reference row, for
-// SVRG): one number an entry, from which the mean of the remembered gradients is rebuilt when a pass begins.
-// The penalty is not remembered: its gradient λ w is known exactly.
+// SVRG): one number an entry, taken of all entries at the row as it is when its turn begins, and for SVRG again before
+// every further time through the entries. The penalty is not remembered: its gradient λ w is known exactly. Entries are
+// drawn with replacement, as the proofs of all three ask: without, SAG can diverge.
 #pragma once
+
+#include <vector>
 
 #include "rankfill/csr.hpp"
 #include "rankfill/folding.hpp"
 #include "rankfill/gradient_steps.hpp"
 #include "rankfill/lanes.hpp"
 #include "rankfill/losses.hpp"
-#include "rankfill/row_order.hpp"
+#include "rankfill/row_draws.hpp"
 #include "rankfill/table.hpp"
 
 namespace rankfill::RANKFILL_ISA {
@@ -32,13 +35,25 @@ RANKFILL_INLINE void scale_row(T* row, T scale, int blocks) {
     for (int at = 0; at < n; at += kWidth<T>) store(row + at, scale * load(row + at));
 }
 
-// One row of a pass: `inner` times through its entries. `memory` holds the entries' slopes, `mean` is room for a row.
+// Remembers the slopes of all entries at w, and sets `mean` to (1/n) Σ e_k x_k.
+template <int Blocks, class T>
+RANKFILL_INLINE void remember_slopes(const ReducedPass& pass, std::int64_t begin, std::int64_t n, const T* w, T* slopes,
+                                     T* mean, int blocks) {
+    const T share = T(1) / static_cast<T>(n);
+    std::fill_n(mean, pass.fixed.stride, T(0));
+    for (std::int64_t k = 0; k < n; ++k) {
+        const T* x = pass.fixed.row(pass.ratings.indices[begin + k]);
+        slopes[k] = static_cast<T>(pass.ratings.values[begin + k]) - dot<Blocks>(w, x, blocks);
+        add_scaled<Blocks>(mean, share * slopes[k], x, blocks);
+    }
+}
+
+// One row of a pass: `inner` times as many rounds as it has entries. `slopes` and `mean` are room to work in.
 template <int Blocks, class T = float>
-void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
+void variance_reduced_row(const ReducedPass& pass, std::int64_t row, std::vector<T>& slopes, T* mean) {
     const std::int64_t begin = pass.ratings.indptr[row], n = pass.ratings.indptr[row + 1] - begin;
     const int blocks = pass.fixed.stride / kLanes;
     T* w = pass.moving.row(row);
-    T* memory = pass.memory + begin;
     const std::int32_t* indices = pass.ratings.indices.data() + begin;
     const float* values = pass.ratings.values.data() + begin;
     const T share = T(1) / static_cast<T>(n),
@@ -51,21 +66,20 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
     const T lipschitz = largest + penalty;
     if (!(lipschitz > 0)) return;
     const T eta = static_cast<T>(pass.step) / lipschitz;
-    const T keep = T(1) - eta * penalty;
-    for (int round = 0; round < pass.inner; ++round) {
-        std::fill_n(mean, pass.fixed.stride, T(0));
-        for (std::int64_t k = 0; k < n; ++k) {
-            const T* x = pass.fixed.row(indices[k]);
-            if (pass.method == Reduction::svrg) memory[k] = static_cast<T>(values[k]) - dot<Blocks>(w, x, blocks);
-            add_scaled<Blocks>(mean, share * memory[k], x, blocks);
-        }
-        RowOrder order(pass.seed + static_cast<std::uint64_t>(round), row, n);
-        for (std::int64_t t = 0; t < n; ++t, order.advance()) {
-            const std::int64_t k = order.position();
+    const T keep = T(1) - eta * penalty, keep_bias = T(1) - eta * (static_cast<T>(pass.bias_share) * penalty);
+    if (std::ssize(slopes) < n) slopes.resize(n);
+    RowDraws draws(pass.seed, row, n);
+    for (int turn = 0; turn < pass.inner; ++turn) {
+        if (turn == 0 || pass.method == Reduction::svrg)
+            remember_slopes<Blocks>(pass, begin, n, w, slopes.data(), mean, blocks);
+        for (std::int64_t t = 0; t < n; ++t) {
+            const std::int64_t k = draws.next();
             const T* x = pass.fixed.row(indices[k]);
             const T slope = static_cast<T>(values[k]) - dot<Blocks>(w, x, blocks);
-            const T change = slope - memory[k];
+            const T change = slope - slopes[k];
+            const T bias = pass.bias >= 0 ? keep_bias * w[pass.bias] : T(0);
             scale_row<Blocks>(w, keep, blocks);
+            if (pass.bias >= 0) w[pass.bias] = bias;
             if (pass.method == Reduction::sag) {
                 add_scaled<Blocks>(mean, share * change, x, blocks);
                 add_scaled<Blocks>(w, eta, mean, blocks);
@@ -74,24 +88,10 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, T* mean) {
                 add_scaled<Blocks>(w, eta, mean, blocks);
                 if (pass.method == Reduction::saga) add_scaled<Blocks>(mean, share * change, x, blocks);
             }
-            if (pass.method != Reduction::svrg) memory[k] = slope;
+            if (pass.method != Reduction::svrg) slopes[k] = slope;
             if (pass.still >= 0) w[pass.still] = T(1);
         }
     }
-}
-
-// w·x of up to as many rows x as a register has floats. A full set is folded together, to the same bits.
-template <int Blocks>
-RANKFILL_INLINE void products(const float* w, const float* const* rows, int n, int blocks, float* result) {
-    constexpr int full = kWidth<float>;
-    if (n < full) {
-        for (int i = 0; i < n; ++i) result[i] = dot<Blocks>(w, rows[i], blocks);
-        return;
-    }
-    Register<float> sums[full];
-#pragma GCC unroll 16
-    for (int i = 0; i < full; ++i) sums[kSlots<full>.of_lane[i]] = partial_dot<Blocks>(w, rows[i], blocks);
-    store(result, fold_rows<full>(sums));
 }
 
 // The gradient of one row of Σ_k ℓ(r_k − w·x_k) + ½ (penalty n + shrinkage) ‖w‖² (biases are columns; see

@@ -17,7 +17,7 @@ struct Rule {
     float averaged = 0.0f;
 };
 
-// Bisection stops at |f| ≤ tolerance · max(|y| + ε, 1).
+// Bisection stops at |f| ≤ tolerance · (|y| + ε).
 inline constexpr double kBisectionTolerance = 1e-5;
 
 // Sums over the rounds of a pass, each taken before its update.

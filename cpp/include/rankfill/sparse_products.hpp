@@ -2,6 +2,8 @@
 // them, sparse times block, and the Gram matrix of the rows. Rows are independent, every number has one order of sums.
 #pragma once
 
+#include <vector>
+
 #include "rankfill/lanes.hpp"
 #include "rankfill/sparse_pattern.hpp"
 
@@ -63,20 +65,24 @@ void times_rows(const Pattern& pattern, const T* values, Block<const T> block, s
     }
 }
 
-// Row r of A Aᵀ up to the diagonal: every entry of row r of A, in order, times the column of A it is in. `columns` is
-// Aᵀ by its rows, whose entries are in order.
-inline void gram_rows(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
-                      std::int64_t first, std::int64_t last, Block<double> result) {
+// Row r of A Aᵀ up to the diagonal: every entry of row r of A, in order, times the column of A it is in.
+// `columns` is Aᵀ by its rows, whose entries are in order. Sums are in double precision.
+template <class T>
+void gram_rows(const Pattern& rows, const T* values, const Pattern& columns, const T* column_values, std::int64_t first,
+               std::int64_t last, Block<T> result) {
+    std::vector<double> sums(result.width);
     for (std::int64_t row = first; row < last; ++row) {
-        double* target = result.row(row);
-        std::fill(target, target + result.width, 0.0);
+        std::fill(sums.begin(), sums.begin() + row + 1, 0.0);
         for (std::int64_t t = rows.indptr[row]; t < rows.indptr[row + 1]; ++t) {
             const double value = values[t];
             const std::int32_t column = rows.indices[t];
             const std::int64_t end = columns.indptr[column + 1];
             for (std::int64_t s = columns.indptr[column]; s < end && columns.indices[s] <= row; ++s)
-                target[columns.indices[s]] += value * column_values[s];
+                sums[columns.indices[s]] += value * static_cast<double>(column_values[s]);
         }
+        T* target = result.row(row);
+        for (std::int64_t j = 0; j <= row; ++j) target[j] = static_cast<T>(sums[j]);
+        std::fill(target + row + 1, target + result.width, T{0});
     }
 }
 

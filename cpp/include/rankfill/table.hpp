@@ -13,7 +13,11 @@
 #include "rankfill/csr.hpp"
 #include "rankfill/factor_step.hpp"
 #include "rankfill/gradient_rule.hpp"
+#include "rankfill/item_systems.hpp"
+#include "rankfill/lazy_rule.hpp"
+#include "rankfill/neighbours.hpp"
 #include "rankfill/ridge.hpp"
+#include "rankfill/row_posterior.hpp"
 #include "rankfill/rule.hpp"
 #include "rankfill/sparse_pattern.hpp"
 
@@ -72,9 +76,8 @@ struct RoundKernels {
 struct ScoringKernels {
     void (*predict_pairs)(Pairs, Factors<const float> users, Factors<const float> items, const ColdStart&,
                           std::span<float> predictions);
-    void (*pack_tiles)(Factors<const float> items, int rank, float* tiles);
-    void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank, const float* tiles,
-                       std::int64_t n_items, const Exclusions&, const Ranked&);
+    void (*top_n_rows)(Factors<const float> users, std::int64_t first, std::int64_t last, int rank,
+                       Factors<const float> items, const Exclusions&, const Ranked&);
 };
 
 struct LeastSquaresKernels {
@@ -111,17 +114,18 @@ struct GradientPass {
     RoundSums* per_block;
 };
 
-// One pass of variance-reduced rounds over the rows of `ratings`, the other side fixed; `memory` is a number an entry.
+// One pass of variance-reduced rounds over the rows of `ratings`, the other side fixed.
 struct ReducedPass {
     Csr ratings;
     Factors<float> moving;
     Factors<const float> fixed;
-    float* memory;
     Reduction method;
     float penalty, shrinkage;  // a row of n entries is held by penalty · n + shrinkage
     float step;                // the step is step / L, L the largest ‖x‖² + penalty + shrinkage / n of the row
     int inner;
-    int still;  // a column of the moving rows that stays 1, or −1
+    int still;         // a column of the moving rows that stays 1, or −1
+    int bias;          // a column that is held by `bias_share` of the penalty, or −1
+    float bias_share;  // from 0 to 1
     std::uint64_t seed;
 };
 
@@ -155,6 +159,8 @@ struct SparseKernels {
                     T* result);
     void (*times)(const Pattern&, const T* values, Block<const T>, std::int64_t first, std::int64_t last,
                   std::int64_t from, std::int64_t to, Block<T> result);
+    void (*gram)(const Pattern& rows, const T* values, const Pattern& columns, const T* column_values,
+                 std::int64_t first, std::int64_t last, Block<T> result);
 };
 
 // A table with unknown entries at `indices`, less its mean, and the precision matrix of its columns.
@@ -169,6 +175,10 @@ struct GaussianKernels {
     void (*fill_rows)(const GaussianTable&, std::int64_t first, std::int64_t last, double* covariance);
 };
 
+struct GibbsKernels {
+    void (*draw_rows)(const RowPosterior&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+};
+
 struct ColumnKernels {
     ColumnSums (*broyden)(const ColumnPass&);
     ColumnSums (*gradient)(const ColumnPass&);
@@ -178,8 +188,29 @@ struct ColumnKernels {
     void (*move_batch)(const ColumnPass&, const BatchRows&, std::int64_t first, std::int64_t last, ColumnSums* per_row);
 };
 
+struct NeighbourKernels {
+    void (*similar_rows)(const SimilarRows&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*weights)(const NeighbourWeights&, std::span<const std::int32_t> order, std::atomic<std::int64_t>& next);
+    void (*sums_of_pairs)(const NeighbourSums&, std::span<const std::int32_t> rows,
+                          std::span<const std::int32_t> columns, float* result);
+    void (*sums_of_rows)(const NeighbourSums&, const Csr& by_own, std::span<const std::int32_t> rows,
+                         std::int64_t first, std::int64_t last, float* result);
+    void (*sums_of_columns)(const NeighbourSums&, const Csr& speaks_to, std::span<const std::int32_t> columns,
+                            std::int64_t first, std::int64_t last, float* result);
+};
+
+struct IndexRange {
+    std::int32_t smallest, largest;  // −1 is the largest of none
+};
+
+struct ExtentKernels {
+    IndexRange (*range_of)(std::span<const std::int32_t> indices);
+    bool (*never_decreases)(std::span<const std::int64_t> offsets);
+};
+
 struct KernelTable {
     std::string_view name;
+    ExtentKernels extents;
     RoundKernels rounds;
     ScoringKernels scoring;
     LeastSquaresKernels least_squares;
@@ -188,10 +219,12 @@ struct KernelTable {
     BlockKernels block;
     SparseKernels<float> sparse_float;
     SparseKernels<double> sparse_double;
-    void (*sparse_gram)(const Pattern& rows, const double* values, const Pattern& columns, const double* column_values,
-                        std::int64_t first, std::int64_t last, Block<double> result);
+    void (*item_systems)(const ItemSystems&, std::atomic<std::int64_t>& next);
     GaussianKernels gaussian;
+    GibbsKernels gibbs;
     ColumnKernels columns;
+    NeighbourKernels neighbours;
+    std::int64_t (*lazy_steps)(const LazyProblem&, const LazyRule&, LazyShared&, std::int64_t first, std::int64_t last);
 };
 
 // Those this machine can run, slowest first.

@@ -3,6 +3,7 @@
 A verb's module is imported when the verb is typed: the list of verbs and `--version` cost nothing more.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,18 +17,25 @@ from rankfill.cli.errors import BAD_INPUT, in_words, tracebacks_wanted
 
 VERBS = {
     "quickstart": "Shows everything in ten seconds on a made-up film club, and leaves the files to play with.",
+    "split": "Splits a file of ratings into one to learn from and one to test with.",
     "fit": "Learns a model from a file of ratings.",
+    "update": "Goes on from what a model has learned, with more ratings.",
+    "forget": "Removes users from a model file: their ids, rows, counts and what they have rated.",
+    "compare": "Compares all models that suit the ratings: errors, lists, times, sizes, and advice.",
     "tune": "Finds good settings of a model by cross-validation.",
     "cross-validate": "Measures settings: every rating is predicted once by a model that has not seen it.",
     "path": "Fits a convex model for one penalty after another, and shows which is best.",
     "evaluate": "Measures a model on ratings it has not seen.",
     "recommend": "Lists what a user would like best; for all users, writes a file.",
     "predict": "Predicts the ratings of given pairs of user and item.",
-    "topics": "Shows the items that go together: the strongest of each factor.",
+    "similar": "Lists the items most similar to an item, or the users most similar to a user.",
+    "explain": "Explains a prediction by parts that add up to it: factors, neighbours, the user's own ratings.",
+    "topics": "Shows the items that go together: the strongest of each topic.",
+    "serve": "Serves a model over HTTP: takes ratings, learns from each before it answers, and recommends.",
     "inpaint": "Fills in the missing pixels of a picture: scratches, writing, dust.",
-    "faces": "Fills in faces with missing pixels by three methods: the tables and figures of Akyıldız (2015).",
+    "reproduce": "Repeats the tables and figures of the papers that the models come from.",
     "info": "Says what is in a model file.",
-    "models": "Lists the models to choose from, with their parameters.",
+    "models": "Lists the models to choose from, or explains one with its parameters.",
 }
 
 
@@ -42,8 +50,9 @@ class Verbs(TyperGroup):
 def _load(verb: str) -> Any:
     name = verb.replace("-", "_")
     module = import_module(f"rankfill.cli.{name}")
+    function = getattr(module, name)
     alone = typer.Typer(add_completion=False)
-    alone.command(verb)(getattr(module, name))
+    alone.command(verb, cls=getattr(function, "command_class", None))(function)
     return get_command(alone)
 
 
@@ -92,6 +101,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code: 2 for bad input, told in one line; 130 for Ctrl-C."""
     try:
         code = get_command(app).main(arguments, prog_name="rankfill", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output wants no more: rankfill … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        code = 130
     except BAD_INPUT as error:
         if tracebacks_wanted():
             raise

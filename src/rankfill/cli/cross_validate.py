@@ -8,10 +8,11 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.table import Table
 
-from rankfill.cli.parameters import with_model_parameters
+from rankfill.cli.model_options import with_model_parameters
 from rankfill.cli.shared import Columns, Json, Threads, check_files, console, plain_table, use_threads, without_nan
 from rankfill.cli.validation import (
     Folds,
+    LikedRule,
     MeasureName,
     ModelName,
     RatingsFile,
@@ -22,7 +23,9 @@ from rankfill.cli.validation import (
     bias_errors,
     in_words,
     introduce,
+    model_name,
     open_ratings,
+    parse_liked,
     warnings_as_notes,
 )
 from rankfill.data import Ratings
@@ -41,10 +44,11 @@ Plot: TypeAlias = Annotated[
 @with_model_parameters
 def cross_validate(
     ratings: RatingsFile,
-    model: ModelName = "sgd",
+    model: ModelName = None,
     folds: Folds = 5,
     stream: Stream = False,
     measure: MeasureName = None,
+    liked: LikedRule = None,
     plot: Plot = None,
     columns: Columns = None,
     duplicates: Repeats = "error",
@@ -65,7 +69,8 @@ def cross_validate(
     rankfill cross-validate huge.csv --stream --plot running.png
     """
     use_threads(threads)
-    learner, reads = asked_model(model, parameters, seed, stream)
+    model = model_name(model, stream)
+    learner, reads = asked_model(model, parameters, stream, seed=seed, liked=liked)
     if plot is not None and not stream:
         raise ValueError("--plot draws the running error of a --stream; add --stream or leave it out")
     check_files(plot=plot)
@@ -78,12 +83,12 @@ def cross_validate(
         result: FoldErrors
         if isinstance(data, Ratings):
             watch = [lambda errors: status.update(f"folds: {errors}")]
-            result = by_folds(learner, data, **options, callbacks=watch)
+            result = by_folds(learner, data, **options, liked=parse_liked(liked), callbacks=watch)
         else:
             watch = [lambda report: status.update(f"{report.ratings:,} ratings: {report}")]
             result = in_stream(learner, data, **options, passes=reads or 1, callbacks=watch)
             history = result.history
-        baseline = bias_errors(model, data, folds, result.measure, seed)
+        baseline = bias_errors(model, data, folds, result.measure, liked, seed)
     if plot is not None:
         from rankfill.tuning.pictures import stream_plot
 

@@ -1,4 +1,4 @@
-"""A learning curve in the terminal: a row a pass, with a bar for the eye, beside the bias model."""
+"""A learning curve in the terminal: one row per pass, with a bar for the eye, beside the bias model."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from rich.table import Table
 
 from rankfill.cli.shared import plain_table
 from rankfill.models import EpochReport
+from rankfill.objectives.scores import parse_score
 
 MOST_ROWS = 12
 _BAR = 24
@@ -14,12 +15,14 @@ _BAR = 24
 
 def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -> Table:
     """`baseline` is the bias model's error on the same validation ratings, in the same measure."""
-    watched = [_watched(report) for report in history]
+    watched, losses = [_watched(report) for report in history], [_loss(report) for report in history]
     validated = history[0].validation is not None
-    best = min(range(len(history)), key=lambda row: watched[row] if math.isfinite(watched[row]) else math.inf)
+    best = min(range(len(history)), key=lambda row: losses[row] if math.isfinite(losses[row]) else math.inf)
     span = [*watched, *([] if baseline is None else [baseline])]
     table = plain_table("pass#", "train#", *(["validation#"] if validated else []), "seconds#")
-    table.add_column(f"{history[0].measure}, shorter is better", style="cyan", no_wrap=True)
+    measure = history[0].validation_measure if validated else history[0].measure
+    better = "longer" if parse_score(measure).higher_is_better else "shorter"
+    table.add_column(f"{measure}, {better} is better", style="cyan", no_wrap=True)
     for row in _shown_rows(len(history), best):
         report = history[row]
         table.add_row(
@@ -36,6 +39,10 @@ def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -
 
 def _watched(report: EpochReport) -> float:
     return report.train if report.validation is None else report.validation
+
+
+def _loss(report: EpochReport) -> float:
+    return report.train if report.validation is None else report.loss
 
 
 def _shown_rows(n: int, best: int) -> list[int]:

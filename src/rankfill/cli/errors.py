@@ -1,12 +1,18 @@
 """Bad input, told in one line: what is wrong and how to mend it."""
 
+import errno
 import os
 import re
 
 import typer
 
+from rankfill.shown import printable, shortened
+
 # typer carries its own click in newer versions; the base of the errors of both is two steps above BadParameter.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+
+_LONGEST = 600
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 BAD_INPUT = (ValueError, TypeError, OSError, MemoryError, _UsageError)
 """What a user can mend. Anything else is a mistake of ours and shows its traceback."""
@@ -22,14 +28,14 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, _UsageError):
         return _usage(error)
     if isinstance(error, MemoryError):
-        return _line(f"not enough memory: {error}" if str(error) else "not enough memory")
+        return one_line(f"not enough memory: {error}" if str(error) else "not enough memory")
     if isinstance(error, OSError) and error.strerror:
-        return _line(_system(error))
-    return _line(_as_options(str(error)))
+        return one_line(_system(error))
+    return one_line(as_options(str(error)))
 
 
 def _usage(error: Exception) -> str:
-    message = _line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
+    message = one_line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "rankfill"
     return f"{message}{' See' if message.endswith('?') else '; see'} {command} --help"
@@ -44,10 +50,12 @@ def _system(error: OSError) -> str:
         return f"{where}this is a folder; give a file"
     if isinstance(error, PermissionError):
         return f"{where}permission denied; choose another place, or change the permissions"
+    if error.errno in _NO_ROOM:
+        return f"{where}{(error.strerror or '').lower()}; free some space, or choose another place"
     return f"{where}{(error.strerror or '').lower()}"
 
 
-def _as_options(message: str) -> str:
+def as_options(message: str) -> str:
     """Arguments of the library as options of the command line: columns=("a", "b") is --columns a,b."""
     return re.sub(r'\b(\w+)=(?:"([\w-]+)"|\(("[^()]*")\))', _option, message)
 
@@ -58,5 +66,6 @@ def _option(argument: re.Match[str]) -> str:
     return f"--{name.replace('_', '-')} {value}"
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def one_line(text: str) -> str:
+    """The text on one line that one can read, whatever a file or a caller put into it."""
+    return shortened(printable(" ".join(text.split())), _LONGEST)

@@ -7,36 +7,44 @@ from typing import Annotated, Any
 import typer
 from rich.filesize import decimal
 
+from rankfill.cli.choices import show_choices
 from rankfill.cli.curve import curve_table
-from rankfill.cli.parameters import make_model, parameters_of, with_model_parameters
+from rankfill.cli.model_options import with_model_parameters
+from rankfill.cli.parameters import make_model
 from rankfill.cli.progress import PassBar
 from rankfill.cli.shared import (
     Columns,
     Threads,
-    as_known,
+    check_apart,
     check_output,
     check_picture,
     console,
     described,
     note,
     parse_columns,
+    tell_stray,
     use_threads,
 )
-from rankfill.data import Ratings, read_ratings, split
-from rankfill.data.ratings import Duplicates
+from rankfill.cli.validation import LikedRule, MeasureName, handed_on, parse_liked, warnings_as_notes
+from rankfill.data import Features, Ratings, read_features, read_ratings, split
+from rankfill.data.duplicates import TIMED, Duplicates
+from rankfill.data.liked import Liked
 from rankfill.evaluation import evaluate
-from rankfill.models import MODELS, Bias, Model, TimeBudget
+from rankfill.models import DEFAULT_MODEL, MODELS, Auto, Bias, Model, TimeBudget
+from rankfill.models.base.settings import without_hints
+from rankfill.models.base.training import InterruptedWarning
 
 
 @with_model_parameters
 def fit(
     ratings: Annotated[
-        Path, typer.Argument(metavar="RATINGS", help="One rating a line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
+        Path,
+        typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="NAME", help=f"Which model: {', '.join(MODELS)}.")
-    ] = "passive-aggressive",
+    ] = DEFAULT_MODEL,
     validation: Annotated[
         str | None,
         typer.Option(
@@ -46,17 +54,24 @@ def fit(
             "The model kept is the best on them, and training stops when it no longer gains.",
         ),
     ] = None,
+    measure: MeasureName = None,
+    liked: LikedRule = None,
+    item_features: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What is known of the items, one a line: those without ratings get answers."),
+    ] = None,
+    user_features: Annotated[Path | None, typer.Option(metavar="FILE", help="The same for users.")] = None,
     columns: Columns = None,
     duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do when a user rates an item twice: refuse, or keep which.")
+        Duplicates, typer.Option(help="What to do when a user rates an item twice: refuse, keep which, or add up.")
     ] = "error",
     time_budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop after the pass in which so much learning is done.")
+        float | None, typer.Option(metavar="SECONDS", help="Stop after the first pass that ends later than this.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the learning curve: .png, .pdf or .svg.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all randomness: the split and the start of the model.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness: the split and the start of the model.")] = 0,
     threads: Threads = None,
     **parameters: Any,
 ) -> None:
@@ -67,49 +82,83 @@ def fit(
 
     \b
     rankfill fit ratings.csv -o m.rankfill
-    rankfill fit ratings.csv -o m.rankfill --rank 30 --C auto --passes 10 --validation 0.2
+    rankfill fit ratings.csv -o m.rankfill --goal predict --seconds 300
+    rankfill fit ratings.csv -o m.rankfill --model sgd --rank 30 --passes 10 --validation 0.2
+    rankfill fit ratings.csv -o m.rankfill --model als --validation 0.2 --measure ndcg@10
+    rankfill fit ratings.csv -o m.rankfill --item-features movies.csv
     rankfill fit log.tsv -o m.rankfill --columns customer,product,stars --duplicates last
     rankfill fit ratings.csv -o m.rankfill --model bias --shrinkage 10
     """
     use_threads(threads)
-    takes_seed = model in MODELS and "seed" in parameters_of(MODELS[model])
-    learner = make_model(model, parameters | ({"seed": seed} if takes_seed else {}))
+    learner = make_model(model, parameters | handed_on(model, seed=seed, liked=liked))
     check_output(output)
+    check_apart(output, ratings, *(Path(each) for each in (validation, item_features, user_features) if each))
     if plot is not None:
         check_picture(plot)
     share = _share(validation)
+    if measure is not None and validation is None:
+        raise ValueError(f"--measure {measure} needs ratings to be measured on; give --validation, such as 0.2")
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"--time-budget must be a positive number of seconds, found {time_budget:g}")
-    train, held_out = _read(ratings, validation, share, columns, duplicates, seed)
-    interrupted = _train(learner, train, held_out, time_budget)
+    if isinstance(learner, Auto) and time_budget is not None:
+        learner.set_params(seconds=min(time_budget, learner.seconds))
+    timed = duplicates in TIMED or isinstance(learner, Auto)
+    train, held_out = _read(ratings, validation, share, columns, duplicates, seed, timed)
+    features = _read_features(train, item_features, user_features)
+    interrupted = _train(learner, train, held_out, time_budget, measure, parse_liked(liked), features)
     learner.save(output)
-    baseline = None if held_out is None or isinstance(learner, Bias) else _baseline(learner, train, held_out)
+    baseline = _baseline(learner, train, held_out, parse_liked(liked))
     _show(learner, baseline)
     if plot is not None:
-        from rankfill.plots import learning_curve
-
-        learning_curve(learner.history_, path=plot, baseline=None if baseline is None else {"bias": baseline})
-    stopped = f"Interrupted after pass {len(learner.history_)}: the best model so far is in" if interrupted else "Wrote"
+        _draw(learner, plot, baseline)
+    at = "" if isinstance(learner, Auto) else f" after pass {len(learner.history_)}"
+    stopped = f"Interrupted{at}: the best model so far is in" if interrupted else "Wrote"
     console().print(f"{stopped} {output} ({decimal(output.stat().st_size)}).")
 
 
+def _draw(learner: Model, path: Path, baseline: float | None) -> None:
+    """The learning curve, or of an automatic choice what it was made among."""
+    from rankfill.plots import learning_curve, quality_bars
+
+    if isinstance(learner, Auto):
+        tried = {each.label: (each.error, each.ndcg) for each in learner.choices_ if each.seconds}
+        quality_bars(tried, path=path)
+    else:
+        learning_curve(learner.history_, path=path, baseline=None if baseline is None else {"bias": baseline})
+
+
 def _read(
-    path: Path, validation: str | None, share: float | None, columns: str | None, duplicates: Duplicates, seed: int
+    path: Path,
+    validation: str | None,
+    share: float | None,
+    columns: str | None,
+    duplicates: Duplicates,
+    seed: int,
+    timed: bool,
 ) -> tuple[Ratings, Ratings | None]:
-    # The order in time matters only where the first or last of several ratings is to be kept.
-    names, timed = parse_columns(columns), duplicates in ("first", "last")
+    names = parse_columns(columns)
     ratings = read_ratings(path, columns=names, duplicates=duplicates, timestamps=timed)
     screen = console()
-    screen.print(described(path.name, ratings))
+    screen.print(described(path, ratings))
+    tell_stray(ratings)
     if share is not None:
         train, held_out = split(ratings, test=share, by="user", seed=seed)
         screen.print(f"Held out for validation: {len(held_out):,} of them, {share:.0%} of each user's; never learned.")
         return train, held_out
     if validation is not None:
-        others = read_ratings(Path(validation), columns=names, duplicates=duplicates, timestamps=timed)
-        screen.print(f"For validation, {described(Path(validation).name, others)}")
-        return ratings, as_known(others, ratings.users, ratings.items)
+        others = read_ratings(validation, names, duplicates, timestamps=timed, users=ratings.users, items=ratings.items)
+        screen.print(f"For validation, {described(Path(validation), others)}")
+        return ratings, others
     return ratings, None
+
+
+def _read_features(train: Ratings, items: Path | None, users: Path | None) -> dict[str, Features]:
+    """What is known of each side."""
+    given = ("item", items, train.items), ("user", users, train.users)
+    found = {name: read_features(path, ids=ids) for name, path, ids in given if path is not None}
+    for features in found.values():
+        console().print(str(features))
+    return found
 
 
 def _share(validation: str | None) -> float | None:
@@ -123,7 +172,15 @@ def _share(validation: str | None) -> float | None:
     return share
 
 
-def _train(learner: Model, train: Ratings, held_out: Ratings | None, budget: float | None) -> bool:
+def _train(
+    learner: Model,
+    train: Ratings,
+    held_out: Ratings | None,
+    budget: float | None,
+    measure: str | None,
+    liked: Liked,
+    features: dict[str, Features],
+) -> bool:
     """Fits under a live bar; True when Ctrl-C ended it after something had been learned."""
     callbacks = [] if budget is None else [TimeBudget(budget)]
     with (
@@ -131,25 +188,40 @@ def _train(learner: Model, train: Ratings, held_out: Ratings | None, budget: flo
         PassBar(getattr(learner, "passes", 1), len(train), budget) as bar,
     ):
         warnings.simplefilter("always")
-        learner.fit(train, validation=held_out, callbacks=[bar, *callbacks])
-    texts = [str(warning.message) for warning in caught]
-    for text in texts:
-        if not text.startswith("interrupted"):
-            note(text)
-    return any(text.startswith("interrupted") for text in texts)
+        learner.fit(
+            train,
+            validation=held_out,
+            callbacks=[bar, *callbacks],
+            measure=measure,
+            liked=liked,
+            item_features=features.get("item"),
+            user_features=features.get("user"),
+        )
+    for warning in caught:
+        if not issubclass(warning.category, InterruptedWarning):
+            note(str(warning.message))
+    return any(issubclass(warning.category, InterruptedWarning) for warning in caught)
 
 
-def _baseline(learner: Model, train: Ratings, held_out: Ratings) -> float:
-    """What the bias model misses on the same ratings, in the measure of the learner."""
-    return evaluate(Bias().fit(train), held_out, scores=[learner.measure])[learner.measure]
+def _baseline(learner: Model, train: Ratings, held_out: Ratings | None, liked: Liked) -> float | None:
+    """How the bias model does on the same ratings, in the measure that the learner went by."""
+    if held_out is None or isinstance(learner, Bias):
+        return None
+    measure = learner.history_[-1].validation_measure
+    with warnings_as_notes(), without_hints():
+        return evaluate(Bias().fit(train), held_out, scores=[measure], liked=liked)[measure]
 
 
 def _show(learner: Model, baseline: float | None) -> None:
     screen = console()
     screen.print()
-    screen.print(curve_table(learner.history_, baseline))
+    if isinstance(learner, Auto):
+        show_choices(learner.choices_)
+    else:
+        screen.print(curve_table(learner.history_, baseline))
     screen.print()
     if baseline is not None:
-        best = min(report.validation for report in learner.history_ if report.validation is not None)
+        report = min(learner.history_, key=lambda each: each.loss)
+        best, measure = report.validation or 0.0, report.validation_measure
         difference = f"{abs(1 - best / baseline):.1%} {'below' if best < baseline else 'above'} the bias model"
-        screen.print(f"Best on the validation ratings: {learner.measure} {best:.4f}, {difference} ({baseline:.4f}).")
+        screen.print(f"Best on the validation ratings: {measure} {best:.4f}, {difference} ({baseline:.4f}).")

@@ -8,9 +8,10 @@ from typing import Any
 from rich.filesize import decimal
 from rich.table import Table
 
-from rankfill.cli.parameters import typed
+from rankfill.cli.choices import show_choices
+from rankfill.cli.parameters import option_text
 from rankfill.cli.shared import Json, ModelFile, console, plain_table, read_model, without_nan
-from rankfill.models import MODELS, Model
+from rankfill.models import MODELS, Auto, Model
 
 
 def info(model: ModelFile, as_json: Json = False) -> None:
@@ -20,11 +21,15 @@ def info(model: ModelFile, as_json: Json = False) -> None:
     rankfill info m.rankfill
     rankfill info m.rankfill --json
     """
-    facts = _facts(read_model(model), model)
+    fitted = read_model(model)
+    facts = _facts(fitted, model)
     if as_json:
         print(json.dumps(without_nan(facts), indent=2))
-    else:
-        console().print(_table(facts))
+        return
+    console().print(_table(facts))
+    if isinstance(fitted, Auto):
+        console().print()
+        show_choices(fitted.choices_)
 
 
 def _facts(model: Model, path: Path) -> dict[str, Any]:
@@ -40,13 +45,14 @@ def _facts(model: Model, path: Path) -> dict[str, Any]:
         "range": list(model.range_),
         "rank": getattr(model, "rank_", None),
         "history": [asdict(report) for report in model.history_],
+        **({"choices": model.choices_.as_dicts()} if isinstance(model, Auto) else {}),
     }
 
 
 def _table(facts: dict[str, Any]) -> Table:
     table = plain_table()
     table.add_column(style="dim")
-    parameters = " ".join(typed(name, value) for name, value in facts["parameters"].items())
+    parameters = " ".join(option_text(name, value) for name, value in facts["parameters"].items())
     low, high = facts["range"]
     rows = {
         "file": f"{facts['file']}, {decimal(facts['bytes'])}",

@@ -36,7 +36,7 @@ def inpaint(
     compare: Annotated[
         Path | None, typer.Option("--compare", metavar="FILE", help="Draw original, damage and results side by side.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the pixels hidden, and of the method.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice of hidden pixels, and of the method.")] = 0,
     threads: Threads = None,
 ) -> None:
     """Fills in the missing pixels of a picture: scratches, writing, dust.

@@ -1,22 +1,25 @@
 """Tables of any length to a file, in chunks and in constant memory: whole or not at all.
 
-DuckDB collects the chunks on disk beside the target, writes CSV or Parquet from there, and the result is renamed.
+DuckDB collects the chunks on disk beside the target and writes CSV or Parquet from there.
 """
 
 import csv
+import errno
 import os
-import shutil
 import sys
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 from numpy.typing import NDArray
 
 from rankfill.cli.shared import check_output
+from rankfill.data.atomic import whole_file
+from rankfill.data.tables import first_line, interruptible
 from rankfill.kernels import get_threads
+from rankfill.shown import printable
 
 Columns = dict[str, NDArray[Any]]
 
@@ -32,64 +35,80 @@ def check_table_output(path: Path) -> Path:
     return check_output(path)
 
 
+@contextmanager
+def table_writer(path: Path) -> Iterator["TableWriter"]:
+    """What is added in this context is in the file when it ends; after an error the file is as it was before."""
+    with whole_file(check_table_output(path)) as temporary:
+        writer = TableWriter(path, temporary)
+        try:
+            yield writer
+            writer.finish()
+        finally:
+            writer.close()
+
+
 class TableWriter:
-    """A context; every chunk added has the same columns: int64, float32, or objects that are str or None."""
+    """Takes chunks with the same columns: int64, float32, or objects that are str or None."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = check_table_output(path)
-
-    def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
-        self._table = ""
-        self._database = duckdb.connect(
-            self._folder / "rows.duckdb",
-            config={
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-                "memory_limit": _MEMORY,
-                "threads": get_threads(),
-            },
-        )
-        return self
+    def __init__(self, path: Path, temporary: Path) -> None:
+        self.path, self._temporary, self._has_table = path, temporary, False
+        with self._errors_in_words():
+            self._database = duckdb.connect(
+                temporary.with_name("rows.duckdb"),
+                config={
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                    "memory_limit": _MEMORY,
+                    "threads": get_threads(),
+                },
+            )
 
     def add(self, columns: Columns) -> None:
-        if not self._table:
-            self._table = ", ".join(f'"{name}" {_TYPES[column.dtype.kind]}' for name, column in columns.items())
-            self._run(f"CREATE TABLE rows ({self._table})")
-        self._database.register("chunk", columns)
-        self._run("INSERT INTO rows SELECT * FROM chunk")
-        self._database.unregister("chunk")
+        with self._errors_in_words():
+            if not self._has_table:
+                types = ", ".join(f'"{name}" {_TYPES[column.dtype.kind]}' for name, column in columns.items())
+                self._database.execute(f"CREATE TABLE rows ({types})")
+                self._has_table = True
+            self._database.register("chunk", columns)
+            self._database.execute("INSERT INTO rows SELECT * FROM chunk")
+            self._database.unregister("chunk")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._finish()
-        finally:
+    def finish(self) -> None:
+        target = str(self._temporary).replace("'", "''")
+        with self._errors_in_words():
+            self._database.execute(f"COPY rows TO '{target}' ({FORMATS[self.path.suffix]})")
+
+    def close(self) -> None:
+        with suppress(duckdb.Error):  # nothing in the database is needed any more
             self._database.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _finish(self) -> None:
-        written = self._folder / "written"
-        target = str(written).replace("'", "''")
-        self._run(f"COPY rows TO '{target}' ({FORMATS[self.path.suffix]})")
-        with written.open("rb") as file:
-            os.fsync(file.fileno())
-        written.chmod(0o644)
-        written.replace(self.path)
-
-    def _run(self, statement: str) -> None:
+    @contextmanager
+    def _errors_in_words(self) -> Iterator[None]:
         try:
-            self._database.execute(statement)
-        except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
-            reason = str(error).partition("\n")[0]
-            raise OSError(f"cannot write {self.path}: {reason}; free some space or choose another place") from None
+            with interruptible():
+                yield
+        except duckdb.Error as error:
+            raise _system_error(error, self.path) from None
+
+
+def _system_error(error: duckdb.Error, path: Path) -> OSError:
+    """What the system said, without DuckDB's words about its own files."""
+    text = str(error)
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EIO):
+        if os.strerror(code) in text:
+            return OSError(code, os.strerror(code), str(path))
+    return OSError(f"cannot write {path}: {first_line(error)}; choose another place")
 
 
 def print_csv(columns: Columns) -> None:
-    """The same table on stdout, numbers as short as they can be told apart."""
+    """The same table on stdout, numbers as short as they can be told apart; a terminal gets no escape sequences."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
-    texts = (column.astype(str) if column.dtype.kind == "f" else column for column in columns.values())
-    writer.writerows(zip(*texts, strict=True))
+    to_terminal = sys.stdout.isatty()
+    writer.writerows(zip(*(_texts(column, to_terminal) for column in columns.values()), strict=True))
+
+
+def _texts(column: NDArray[Any], to_terminal: bool) -> Any:
+    if column.dtype.kind == "f":
+        return column.astype(str)
+    return map(printable, column) if to_terminal and column.dtype.kind == "O" else column

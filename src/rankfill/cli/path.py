@@ -5,24 +5,23 @@ from typing import Annotated, Any
 
 import typer
 
-from rankfill.cli.parameters import make_model, with_model_parameters
+from rankfill.cli.model_options import with_model_parameters
+from rankfill.cli.parameters import make_model
 from rankfill.cli.shared import Columns, Threads, check_files, console, parse_columns, use_threads
+from rankfill.cli.validation import LikedRule, MeasureName, parse_liked
 from rankfill.data import read_ratings, split
 from rankfill.evaluation import path as find_path
 from rankfill.models import MODELS
-from rankfill.models.trace_norm import TraceNormModel
+from rankfill.models.convex.model import PenalisedModel
 
-PATH_MODELS = [
-    name
-    for name, cls in MODELS.items()
-    if issubclass(cls, TraceNormModel) and cls.convex and "penalty" in cls().get_params()
-]
+PATH_MODELS = [name for name, cls in MODELS.items() if issubclass(cls, PenalisedModel)]
 
 
 @with_model_parameters
 def path(
     ratings: Annotated[
-        Path, typer.Argument(metavar="RATINGS", help="One rating a line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
+        Path,
+        typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet."),
     ],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="NAME", help=f"Which model: {', '.join(PATH_MODELS)}.")
@@ -34,6 +33,8 @@ def path(
         str | None,
         typer.Option("--penalties", metavar="NUMBERS", help="With commas between; by default from the data, falling."),
     ] = None,
+    measure: MeasureName = None,
+    liked: LikedRule = "above-mean",
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many penalties, if they are not given.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the best model to this file.")
@@ -42,7 +43,7 @@ def path(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw error and rank: .png, .pdf or .svg.")
     ] = None,
     columns: Columns = None,
-    seed: Annotated[int, typer.Option(help="Of all randomness: the split and the start of the model.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness: the split and the start of the model.")] = 0,
     threads: Threads = None,
     **parameters: Any,
 ) -> None:
@@ -53,6 +54,7 @@ def path(
     \b
     rankfill path ratings.csv
     rankfill path ratings.csv --model soft-impute --offset mean --plot path.png
+    rankfill path ratings.csv --measure ndcg@10
     rankfill path ratings.csv --penalties 40,20,10,5 -o best.rankfill
     """
     use_threads(threads)
@@ -65,7 +67,7 @@ def path(
     chosen = None if penalties is None else _numbers(penalties)
     everything = read_ratings(ratings, columns=parse_columns(columns))
     train, held_out = split(everything, test=validation, by="user", seed=seed)
-    found = find_path(learner, train, chosen, held_out, steps=steps)
+    found = find_path(learner, train, chosen, held_out, steps=steps, measure=measure, liked=parse_liked(liked))
     console().print(str(found))
     if output is not None:
         found.model.save(output)

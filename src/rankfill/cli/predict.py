@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rankfill.cli.output import TableWriter, check_table_output, print_csv
-from rankfill.cli.shared import ModelFile, Threads, console, ids_as_known, note, parse_columns, read_model, use_threads
+from rankfill.cli.output import check_table_output, print_csv, table_writer
+from rankfill.cli.shared import ModelFile, Threads, check_apart, console, note, parse_columns, read_model, use_threads
 from rankfill.data import read_pairs
 
 
@@ -34,15 +34,16 @@ def predict(
     rankfill predict m.rankfill pairs.csv -o predictions.parquet
     """
     target = None if output is None or str(output) == "-" else check_table_output(output)
+    if target is not None:
+        check_apart(target, pairs, model)
     use_threads(threads)
     fitted = read_model(model)
-    users, items = read_pairs(pairs, columns=parse_columns(columns))
-    users, items = ids_as_known(users, fitted.users_), ids_as_known(items, fitted.items_)
+    users, items = read_pairs(pairs, parse_columns(columns), users=fitted.users_, items=fitted.items_)
     table = {"user": users, "item": items, "prediction": fitted.predict(users, items)}
     if target is None:
         print_csv(table)
     else:
-        with TableWriter(target) as writer:
+        with table_writer(target) as writer:
             writer.add(table)
         console().print(f"Wrote {len(users):,} predictions to {target}.")
     _tell_unknown(int((fitted.users_.index(users) < 0).sum()), int((fitted.items_.index(items) < 0).sum()), len(users))

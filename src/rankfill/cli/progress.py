@@ -53,15 +53,27 @@ class PassBar:
     ) -> None:
         self._progress.stop()
 
+    def trying(self, name: str, number: int, total: int) -> None:
+        """A model that tries others says which one is next."""
+        self._progress.update(
+            self._task, completed=number, total=total + 1, description=f"{number + 1} of {total}: {name}"
+        )
+
+    def fitting(self, name: str) -> None:
+        """The trials are over, and a model learns from everything."""
+        self._progress.update(self._task, description=f"fitting {name}")
+
     def __call__(self, report: EpochReport) -> None:
         a_pass = report.seconds / report.epoch
         left = min(a_pass * (self.passes - report.epoch), self.budget - report.seconds)
-        kind, value = ("train", report.train) if report.validation is None else ("validation", report.validation)
+        words = f"train {report.measure} {report.train:.4f}"
+        if report.validation is not None:
+            words = f"validation {report.validation_measure} {report.validation:.4f}"
         self._progress.update(
             self._task,
             completed=report.epoch,
             description=f"pass {min(report.epoch + 1, self.passes)} of {self.passes}",
-            error=f"{kind} {report.measure} {value:.4f}",
+            error=words,
             speed=f"{_short(self.n_ratings / max(a_pass, 1e-9))} ratings/s",
             end=time.monotonic() + left,
         )

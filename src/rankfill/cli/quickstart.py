@@ -1,10 +1,10 @@
 """rankfill quickstart: from ratings to recommendations on a made-up film club, in seconds."""
 
 import shlex
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -12,17 +12,16 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from rankfill.cli.curve import curve_table
-from rankfill.cli.output import TableWriter
+from rankfill.cli.choices import choice_table
+from rankfill.cli.output import table_writer
 from rankfill.cli.shared import check_output, console, plain_table
 from rankfill.data import Dataset, Ratings, split
 from rankfill.data.synthetic import film_club
 from rankfill.evaluation import evaluate
-from rankfill.models import Bias, PassiveAggressive
-from rankfill.plots import learning_curve, topics_plot
-from rankfill.topics import Topic, explain, topics
+from rankfill.models import Auto, Bias, Model, Popularity
+from rankfill.plots import quality_bars, topics_plot
+from rankfill.topics import Topic, topics
 
-SETTINGS: dict[str, Any] = {"rank": 6, "recipe": "paper", "C": 0.03, "passes": 30}
 MEMBER = "m042"
 
 
@@ -40,20 +39,18 @@ def quickstart(
     _make(output)
     screen, club = console(), film_club()
     known, test = split(club.ratings, test=0.2)
-    train, validation = split(known, test=0.1)
-    _introduce(screen, club, train, validation, test)
-    bias = Bias().fit(train, validation=validation)
-    model = PassiveAggressive(**SETTINGS).fit(train, validation=validation)
-    baseline = evaluate(bias, validation, scores=[model.measure])[model.measure]
-    _section(screen, f"1. Learning: PassiveAggressive({_arguments()})", curve_table(model.history_, baseline))
-    _section(screen, "2. Error on the test ratings, never seen in training", _errors(bias, model, test))
-    found = topics(model, n=5, titles=club.titles)
-    genres = {topic.factor: _genre(topic, club) for topic in topics(model, n=10)}
-    _section(screen, "3. Topics it found without being told any genre", _topics(found, genres))
-    title = f"4. Ten films for member {MEMBER}, and which topics speak for each"
-    _section(screen, title, _recommendations(model, club, genres))
+    _introduce(screen, club, known, test)
+    model = Auto().fit(known)
+    _section(screen, "1. Learning: Auto() tries models on a part of what it learns from", choice_table(model.choices_))
+    for line in model.choices_.why():
+        screen.print(f"  {line}")
+    _section(screen, "2. On the test ratings, which none of them has seen", _results(model, known, test))
+    title = f"3. Ten films for member {MEMBER}, and the stars they would get"
+    _section(screen, title, _recommendations(model, club))
+    found = topics(replace(club, ratings=known), n=5)
+    _section(screen, "4. Topics in the ratings, found without being told any genre", _topics(found))
     model.save(output / "film-club.rankfill")
-    learning_curve(model.history_, path=output / "learning_curve.png", baseline={"bias": baseline})
+    quality_bars({each.label: (each.error, each.ndcg) for each in model.choices_}, path=output / "choices.png")
     topics_plot(found, path=output / "topics.png")
     _leave_files(output, club, known, test)
     _section(screen, f"5. In {output}/ there are now", _files())
@@ -72,10 +69,6 @@ def _make(folder: Path) -> None:
         folder.mkdir()
 
 
-def _arguments() -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in SETTINGS.items())
-
-
 def _section(screen: Console, heading: str, content: Table | None = None) -> None:
     screen.print()
     screen.print(heading, style="bold")
@@ -83,63 +76,64 @@ def _section(screen: Console, heading: str, content: Table | None = None) -> Non
         screen.print(Padding(content, (0, 0, 0, 2), expand=False))
 
 
-def _introduce(screen: Console, club: Dataset, train: Ratings, validation: Ratings, test: Ratings) -> None:
+def _introduce(screen: Console, club: Dataset, known: Ratings, test: Ratings) -> None:
     ratings = club.ratings
     empty = 1 - len(ratings) / (ratings.n_users * ratings.n_items)
     screen.print(
         f"A made-up film club: {ratings.n_users:,} members gave {len(ratings):,} ratings, 1 to 5 stars, to "
         f"{ratings.n_items:,} films. {empty:.0%} of the matrix is empty, and rankfill fills it in."
     )
-    screen.print(
-        f"It learns from {len(train):,} of them; {len(validation):,} others choose the best pass, "
-        f"{len(test):,} are kept for the test."
-    )
+    screen.print(f"It learns from {len(known):,} of them; {len(test):,} are kept for the test.")
 
 
-def _errors(bias: Bias, model: PassiveAggressive, test: Ratings) -> Table:
-    table = plain_table("", "rmse#", "mae#", "")
-    before = evaluate(bias, test, scores=["rmse", "mae"])
-    after = evaluate(model, test, scores=["rmse", "mae"])
-    gain = 1 - after["rmse"] / before["rmse"]
-    for name, scores, remark in (
-        ("bias", before, "the mean of the film and the member: the baseline"),
-        ("passive-aggressive", after, f"{gain:.0%} lower: taste matters"),
-    ):
-        table.add_row(name, f"{scores['rmse']:.3f}", f"{scores['mae']:.3f}", remark)
+def _results(model: Auto, known: Ratings, test: Ratings) -> Table:
+    """Errors and lists, beside the baseline of each."""
+    table = plain_table("", "rmse#", "mae#", "ndcg@10#", "")
+    found = {name: _scores(each, test) for name, each in _beside(model, known).items()}
+    gain = 1 - found["auto"]["rmse"] / found["bias"]["rmse"]
+    times = found["auto"]["ndcg@10"] / found["bestsellers"]["ndcg@10"]
+    remarks = {
+        "bias": "the mean of the film and the member: the baseline of errors",
+        "bestsellers": "the same films for everybody: the baseline of lists",
+        "auto": f"errors {gain:.0%} lower, lists {times:.1f} times as good: taste matters",
+    }
+    for name, scores in found.items():
+        numbers = (f"{scores[each]:.3f}" if each in scores else "" for each in ("rmse", "mae", "ndcg@10"))
+        table.add_row(name, *numbers, remarks[name])
     return table
 
 
-def _genre(topic: Topic, club: Dataset) -> str:
-    """The planted genre that most of the topic's films have."""
-    counts = Counter(genre for item in topic.items for genre in club.genres[int(item)])
-    return counts.most_common(1)[0][0] if counts else "nothing"
+def _beside(model: Auto, known: Ratings) -> dict[str, Model]:
+    return {"bias": Bias().fit(known), "bestsellers": Popularity().fit(known), "auto": model}
 
 
-def _topics(found: Sequence[Topic], genres: dict[int, str]) -> Table:
+def _scores(model: Model, test: Ratings) -> dict[str, float]:
+    return evaluate(model, test, scores=["rmse", "mae", "ndcg@10"] if model.predicts_ratings else ["ndcg@10"])
+
+
+def _recommendations(model: Auto, club: Dataset) -> Table:
+    best = model.recommend(MEMBER, n=10)
+    assert best.ratings is not None
+    table = plain_table("#", "stars#", "film")
+    for place, (film, stars) in enumerate(zip(best.items[0].tolist(), best.ratings[0], strict=True), start=1):
+        table.add_row(str(place), f"{stars:.1f}", club.titles[film])
+    return table
+
+
+def _topics(found: Sequence[Topic]) -> Table:
     table = plain_table("topic#", "share#", "genre", "strongest films")
     for topic in found:
-        films = [title.removesuffix(f" ({genres[topic.factor]})") for title in topic.titles[:2]]
-        table.add_row(str(topic.factor), f"{topic.share:.0%}", genres[topic.factor], " · ".join(films))
-    return table
-
-
-def _recommendations(model: PassiveAggressive, club: Dataset, genres: dict[int, str]) -> Table:
-    best = model.recommend(MEMBER, n=10)
-    films, scores = best.items[0].tolist(), best.scores[0].tolist()
-    reasons = explain(model, MEMBER, films, n=2)
-    table = plain_table("#", "score#", "film", "because of")
-    for rank, (film, score) in enumerate(zip(films, scores, strict=True), start=1):
-        because = [f"{genres[each.factor]} {each.share:.0%}" for each in reasons if each.item == film]
-        table.add_row(str(rank), f"{score:.2f}", club.titles[film], ", ".join(because))
+        films = [title.removesuffix(f" ({topic.label})") for title in topic.titles[:2]]
+        table.add_row(str(topic.factor), f"{topic.share:.0%}", topic.label, " · ".join(films))
     return table
 
 
 def _leave_files(folder: Path, club: Dataset, known: Ratings, test: Ratings) -> None:
     for name, ratings in (("ratings.csv", known), ("test.csv", test)):
-        with TableWriter(folder / name) as writer:
+        with table_writer(folder / name) as writer:
             users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
             writer.add({"user": users, "item": items, "rating": ratings.values.astype(np.int64)})
-    with TableWriter(folder / "titles.csv") as writer:
+    with table_writer(folder / "titles.csv") as writer:
         titles = np.array(list(club.titles.values()), dtype=object)
         writer.add({"item": np.array(list(club.titles)), "title": titles})
 
@@ -148,8 +142,8 @@ def _files() -> Table:
     table = plain_table()
     for name, meaning in {
         "film-club.rankfill": "the model",
-        "learning_curve.png": "how it learned",
-        "topics.png": "what it found",
+        "choices.png": "what was tried",
+        "topics.png": "the topics",
         "ratings.csv, test.csv": "what it learned from, and what it was tested on",
         "titles.csv": "the names of the films",
     }.items():
@@ -161,10 +155,10 @@ def _commands(folder: Path) -> list[str]:
     model, titles, ratings, test = (
         shlex.quote(str(folder / name)) for name in ("film-club.rankfill", "titles.csv", "ratings.csv", "test.csv")
     )
-    parameters = " ".join(f"--{name} {value}" for name, value in SETTINGS.items())
     return [
         f"rankfill recommend {model} --user m007 --titles {titles}",
-        f"rankfill topics {model} --titles {titles} -n 3",
+        f"rankfill topics {ratings} --titles {titles} -n 3",
         f"rankfill evaluate {model} {test}",
-        f"rankfill fit {ratings} -o m.rankfill {parameters} --validation 0.1",
+        f"rankfill fit {ratings} -o m.rankfill",
+        f"rankfill compare {ratings} --models auto,als,sgd,bias,popularity",
     ]

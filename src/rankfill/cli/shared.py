@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from rankfill.cli.errors import one_line
+from rankfill.shown import printable, shown
+
 if TYPE_CHECKING:
     from rankfill.data import Ratings, Vocabulary
     from rankfill.models import Model
@@ -31,7 +34,7 @@ Columns: TypeAlias = Annotated[
     typer.Option(
         "--columns",
         metavar="NAMES",
-        help="The columns of user, item, rating and perhaps timestamp, with commas between. "
+        help="The columns of user, item and perhaps rating and timestamp, with commas between. "
         "Not needed where a header has the usual names.",
     ),
 ]
@@ -41,8 +44,20 @@ Threads: TypeAlias = Annotated[
 ]
 
 
-def described(name: str, ratings: "Ratings") -> str:
+def described(path: Path, ratings: "Ratings") -> str:
+    name = "standard input" if str(path) == "-" else str(path) if path.is_fifo() else path.name
     return f"{name}: {len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
+
+
+def tell_stray(ratings: "Ratings") -> None:
+    """Ratings far from all others are told: most often they are mistakes."""
+    low, high = ratings.scale()
+    stray = ratings.values[(ratings.values < low) | (ratings.values > high)]
+    if len(stray):
+        note(
+            f"{len(stray):,} of {len(ratings):,} ratings are far from the others, which go from {low:g} to {high:g}; "
+            f"is {stray[0]:g} a mistake?"
+        )
 
 
 def use_threads(threads: int | None) -> None:
@@ -52,29 +67,47 @@ def use_threads(threads: int | None) -> None:
         set_threads(threads)
 
 
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+class PlainConsole(Console):
+    """Shows words as they are, and never lets them steer the terminal."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(_lines(each) if isinstance(each, str) else each for each in objects), **options)
+
+
+class PlainTable(Table):
+    """A table whose cells are words as they are."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        super().add_row(*(_lines(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
 def console(stderr: bool = False) -> Console:
     """Plain words as they are: a title such as [REC] is no markup. A file is written 100 columns wide."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     width = None if terminal or "COLUMNS" in os.environ else WIDTH_OF_FILES
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
+    return PlainConsole(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
 
 
 def plain_table(*columns: str) -> Table:
     """A table without lines; a column whose name ends in # holds numbers. No names, no header."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=bool(columns))
+    table = PlainTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=bool(columns))
     for name in columns:
         table.add_column(name.rstrip("#"), justify="right" if name.endswith("#") else "left")
     return table
 
 
 def note(text: str) -> None:
-    """A remark that must not mix with results: on stderr."""
-    print(f"rankfill: {text}", file=sys.stderr)
+    """A remark that must not mix with results: one line on stderr."""
+    print(f"rankfill: {one_line(text)}", file=sys.stderr)
 
 
 def check_output(path: Path) -> Path:
     """Says in words that a file cannot be written, before hours of learning."""
-    folder = path.parent
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if path.exists() and not path.is_file():
         raise ValueError(f"cannot write {path}: it is {'a folder' if path.is_dir() else 'no file'}; name a file")
     if not folder.is_dir():
@@ -85,6 +118,13 @@ def check_output(path: Path) -> Path:
     except OSError as error:
         reason = (error.strerror or "").lower()
         raise ValueError(f"cannot write {path}: the folder takes no files ({reason}); choose another") from None
+
+
+def check_apart(output: Path, *inputs: Path) -> None:
+    """Refuses to write over what is read: a slip of the hand must not cost anybody the ratings."""
+    for each in inputs:
+        if output.exists() and each.exists() and output.samefile(each):
+            raise ValueError(f"{output} is read as {each} and would be written over; name another file to write")
 
 
 def check_picture(path: Path) -> Path:
@@ -117,6 +157,16 @@ def read_titles(path: Path | None, known: "Vocabulary") -> dict[Any, str]:
     return {str(item): title for item, title in titles.items()} if known.of_strings else dict(titles)
 
 
+def read_genres(path: Path | None, known: "Vocabulary") -> dict[Any, tuple[str, ...]]:
+    """The genres in a file of titles, by ids as the model knows them; none without a file or without such a column."""
+    if path is None:
+        return {}
+    from rankfill.data.readers import read_genres as read
+
+    genres = read(path)
+    return {str(item): words for item, words in genres.items()} if known.of_strings else dict(genres)
+
+
 def parse_columns(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
@@ -127,24 +177,8 @@ def parse_ids(texts: Sequence[str], known: "Vocabulary", kind: str) -> NDArray[A
         return np.array(texts, dtype=object)
     for text in texts:
         if not re.fullmatch("-?[0-9]{1,18}", text):
-            raise ValueError(f"this model knows its {kind}s by whole numbers, found {text!r}; give a number")
+            raise ValueError(f"this model knows its {kind}s by whole numbers, found {shown(text)}; give a number")
     return np.array([int(text) for text in texts], dtype=np.int64)
-
-
-def ids_as_known(ids: NDArray[Any], known: "Vocabulary") -> NDArray[Any]:
-    """Ids of a file in the type the model knows: a file of numbers only may go with ids such as 7 and 7a."""
-    return ids.astype(str).astype(object) if known.of_strings and ids.dtype.kind == "i" else ids
-
-
-def as_known(ratings: "Ratings", users: "Vocabulary", items: "Vocabulary") -> "Ratings":
-    """Ratings whose ids have the types of those known."""
-    from rankfill.data import Ratings, Vocabulary
-
-    own_users, own_items = (
-        Vocabulary(ids_as_known(own.ids(), known)) if known.of_strings and not own.of_strings else own
-        for own, known in ((ratings.users, users), (ratings.items, items))
-    )
-    return Ratings(own_users, own_items, ratings.by_user)
 
 
 def without_nan(value: Any) -> Any:

@@ -7,10 +7,12 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.filesize import decimal
 
-from rankfill.cli.parameters import parse_choices, typed, with_model_parameters
+from rankfill.cli.model_options import with_model_parameters
+from rankfill.cli.parameters import option_text, parse_choices
 from rankfill.cli.shared import Columns, Json, Threads, check_files, console, use_threads, without_nan
 from rankfill.cli.validation import (
     Folds,
+    LikedRule,
     MeasureName,
     ModelName,
     RatingsFile,
@@ -21,12 +23,17 @@ from rankfill.cli.validation import (
     bias_errors,
     in_words,
     introduce,
+    model_name,
     open_ratings,
+    parse_liked,
     warnings_as_notes,
 )
+from rankfill.data import Ratings
 from rankfill.evaluation.fold_errors import FoldErrors
+from rankfill.models import DEFAULT_MODEL, MODELS, Auto, Model
 from rankfill.tuning import Tuning
 from rankfill.tuning import tune as search
+from rankfill.tuning.natural import natural_search
 from rankfill.tuning.table import trial_table
 
 Grid: TypeAlias = Annotated[
@@ -61,7 +68,7 @@ Plot: TypeAlias = Annotated[
 @with_model_parameters
 def tune(
     ratings: RatingsFile,
-    model: ModelName = "sgd",
+    model: ModelName = None,
     grid: Grid = None,
     span: Range = None,
     trials: Trials = 20,
@@ -71,6 +78,7 @@ def tune(
     on_sample: OnSample = 1.0,
     halving: Halving = True,
     measure: MeasureName = None,
+    liked: LikedRule = None,
     output: Output = None,
     plot: Plot = None,
     columns: Columns = None,
@@ -83,22 +91,32 @@ def tune(
     """Finds good settings of a model by cross-validation.
 
     Every rating is held out once and predicted by a model that has not seen it. What is tried is a --grid, or drawn
-    from a --range; any other parameter is the same for all. Ctrl-C ends the search with the best so far.
+    from a --range; any other parameter is the same for all. With nothing named, the model that does best is chosen and
+    searched around its own settings. Ctrl-C ends the search with the best so far.
 
     \b
+    rankfill tune ratings.csv
     rankfill tune ratings.csv --model sgd --grid penalty=0.02,0.04,0.08
     rankfill tune ratings.csv --model als --grid penalty=5,10,20,40 --grid rank=8,32 -o m.rankfill --plot errors.png
-    rankfill tune ratings.csv --range penalty=0.01..0.3 --range rate=0.02..0.5 --trials 30 --budget 300
-    rankfill tune ratings.csv --on-sample 0.3 --grid penalty=0.02,0.04,0.08 -o m.rankfill
+    rankfill tune ratings.csv -m sgd --range penalty=0.01..0.3 --range rate=0.02..0.5 --trials 30 --budget 300
+    rankfill tune ratings.csv -m sgd --on-sample 0.3 --grid penalty=0.02,0.04,0.08 -o m.rankfill
+    rankfill tune ratings.csv --model als --grid penalty=5,10,20 --measure ndcg@10
     rankfill tune huge.csv --stream --grid rate=0.05,0.1,0.2
     """
     use_threads(threads)
-    space = parse_choices(model, grid or [], span or [])
-    learner, reads = asked_model(model, parameters, seed, stream)
+    model = model_name(model, stream)
+    choose = model == DEFAULT_MODEL and not grid and not span
+    space = {} if choose else parse_choices(model, grid or [], span or [])
+    learner, reads = asked_model(model, parameters, stream, seed=seed, liked=liked)
     check_files(output, plot)
     data = open_ratings(ratings, columns, duplicates, stream)
     if not as_json:
         introduce(ratings, data)
+    if choose and isinstance(learner, Auto) and isinstance(data, Ratings):
+        learner, space = natural_search(learner, data, measure)
+        model, parameters = _as_typed(learner)
+        if not as_json:
+            console().print(f"{learner!r} does best on ratings kept aside: a search around its settings.\n")
     with warnings_as_notes():
         found = search(
             learner,
@@ -111,12 +129,13 @@ def tune(
             on="all" if on_sample == 1 else "sample",
             ratio=on_sample,
             measure=measure,
+            liked=parse_liked(liked),
             refit=output is not None,
             seed=seed,
             progress=True,
         )
     # The errors of a sample are not those of the same folds.
-    baseline = None if on_sample < 1 else bias_errors(model, data, folds, found.measure, seed)
+    baseline = None if on_sample < 1 else bias_errors(model, data, folds, found.measure, liked, seed)
     if output is not None and found.best_model is not None:
         found.best_model.save(output)
     if plot is not None:
@@ -125,8 +144,15 @@ def tune(
         print(json.dumps(without_nan(_as_json(found, baseline)), indent=2))
         return
     chosen = {name: value for name, value in parameters.items() if value is not None} | found.best_params
-    options = " ".join(typed(name, value) for name, value in chosen.items())
+    options = " ".join(option_text(name, value) for name, value in chosen.items())
     _print(found, baseline, output, f"rankfill fit {ratings} -o m.rankfill --model {model} {options}")
+
+
+def _as_typed(learner: Model) -> tuple[str, dict[str, Any]]:
+    """The name of a model, and its settings that are not the usual ones."""
+    usual = type(learner)().get_params()
+    settings = {name: value for name, value in learner.get_params().items() if value != usual[name]}
+    return next(name for name, cls in MODELS.items() if cls is type(learner)), settings
 
 
 def _print(found: Tuning, baseline: FoldErrors | None, output: Path | None, command: str) -> None:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
@@ -12,17 +12,26 @@ from rankfill.cli.parameters import make_model, parameters_of
 from rankfill.cli.shared import console, described, note, parse_columns
 from rankfill.data import Ratings, read_batches, read_ratings
 from rankfill.data.batches import FileBatches
-from rankfill.data.ratings import Duplicates
+from rankfill.data.duplicates import TIMED, Duplicates
+from rankfill.data.liked import Liked
 from rankfill.evaluation import CrossValidation, cross_validate
 from rankfill.evaluation.fold_errors import FoldErrors
-from rankfill.models import MODELS, Bias, Model
-from rankfill.objectives.measures import Measure
+from rankfill.models import DEFAULT_MODEL, MODELS, Bias, Model
+
+STREAM_MODEL = "sgd"
+"""What takes the place of the usual model where ratings go by once."""
 
 RatingsFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RATINGS", help="One rating a line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
+    Path, typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
 ]
 ModelName: TypeAlias = Annotated[
-    str, typer.Option("--model", "-m", metavar="NAME", help=f"Which model: {', '.join(MODELS)}.")
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help=f"Which model: {', '.join(MODELS)}. By default {DEFAULT_MODEL}, with --stream {STREAM_MODEL}.",
+    ),
 ]
 Folds: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Into how many parts the ratings are dealt.")]
 Stream: TypeAlias = Annotated[
@@ -34,15 +43,36 @@ Stream: TypeAlias = Annotated[
     ),
 ]
 MeasureName: TypeAlias = Annotated[
-    Measure | None, typer.Option(help="The error to go by; the model's own by default.", show_default=False)
+    str | None,
+    typer.Option(metavar="NAME", help="What to go by: rmse, mae, nmae, or one of lists such as ndcg@10; see evaluate."),
+]
+LikedRule: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--liked",
+        metavar="RULE",
+        help="Which ratings are of liked items: above-mean (of training, the usual rule), above-user-mean, all, or "
+        "from a number.",
+    ),
 ]
 Repeats: TypeAlias = Annotated[
-    Duplicates, typer.Option(help="What to do when a user rates an item twice: refuse, or keep which.")
+    Duplicates, typer.Option(help="What to do when a user rates an item twice: refuse, keep which, or add up.")
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Of all randomness: the folds and the start of the model.")]
+Seed: TypeAlias = Annotated[int, typer.Option(help="Seed of all randomness: the folds and the start of the model.")]
 
 
-def asked_model(name: str, parameters: dict[str, Any], seed: int, stream: bool) -> tuple[Model, int | None]:
+def model_name(named: str | None, stream: bool) -> str:
+    """The model that is named, or the usual one."""
+    return named or (STREAM_MODEL if stream else DEFAULT_MODEL)
+
+
+def handed_on(name: str, **options: Any) -> dict[str, Any]:
+    """Those options of a verb that are parameters of the model, too, where they are given."""
+    takes = parameters_of(MODELS[name]) if name in MODELS else {}
+    return {option: value for option, value in options.items() if value is not None and option in takes}
+
+
+def asked_model(name: str, parameters: dict[str, Any], stream: bool, **options: Any) -> tuple[Model, int | None]:
     """The model with its parameters, and for a stream how often it is to be read."""
     reads = None
     if stream:
@@ -50,30 +80,29 @@ def asked_model(name: str, parameters: dict[str, Any], seed: int, stream: bool) 
         if not text.isdigit() or int(text) < 1:
             raise ValueError(f"--passes must be a whole number of at least 1, found {text!r}")
         reads = int(text)
-    takes_seed = name in MODELS and "seed" in parameters_of(MODELS[name])
-    return make_model(name, parameters | ({"seed": seed} if takes_seed else {})), reads
+    return make_model(name, parameters | handed_on(name, **options)), reads
 
 
 def open_ratings(path: Path, columns: str | None, duplicates: Duplicates, stream: bool) -> Ratings | FileBatches:
     names = parse_columns(columns)
     if stream:
         return read_batches(path, names, duplicates=duplicates)
-    return read_ratings(path, columns=names, duplicates=duplicates, timestamps=duplicates in ("first", "last"))
+    return read_ratings(path, columns=names, duplicates=duplicates, timestamps=duplicates in TIMED)
 
 
 def introduce(path: Path, data: Ratings | FileBatches) -> None:
     """One line on what was read; of a stream nothing is known yet."""
     if isinstance(data, Ratings):
-        console().print(described(path.name, data), end="\n\n")
+        console().print(described(path, data), end="\n\n")
 
 
 def bias_errors(
-    model: str, data: Ratings | FileBatches, folds: int, measure: Measure, seed: int
+    model: str, data: Ratings | FileBatches, folds: int, measure: str, liked: str | None, seed: int
 ) -> CrossValidation | None:
     """What the bias model misses in the same folds; None for itself and for a stream."""
     if model == "bias" or not isinstance(data, Ratings):
         return None
-    return cross_validate(Bias(), data, folds, measure=measure, seed=seed)
+    return cross_validate(Bias(), data, folds, measure=measure, liked=parse_liked(liked), seed=seed)
 
 
 def in_words(result: FoldErrors, baseline: FoldErrors | None) -> str:
@@ -83,6 +112,16 @@ def in_words(result: FoldErrors, baseline: FoldErrors | None) -> str:
         return f"{line}."
     side = "below" if result.error < baseline.error else "above"
     return f"{line}, {abs(1 - result.error / baseline.error):.1%} {side} the bias model ({baseline.error:.4f})."
+
+
+def parse_liked(text: str | None) -> Liked:
+    """A number where it is one, the usual rule where none is given; words are checked by the library."""
+    if text is None:
+        return "above-mean"
+    try:
+        return float(text)
+    except ValueError:
+        return cast("Liked", text)
 
 
 @contextmanager

@@ -9,15 +9,14 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfill.data.columns import locate_columns
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
 from rankfill.data.ratings import Ratings
+from rankfill.data.ratings.choosing import cut
 from rankfill.data.readers import complaint, query_columns
 from rankfill.data.tables import Table, TextTable, connection, first_line, open_table
-from rankfill.data.vocabulary import Vocabulary
-from rankfill.kernels.hashing import select
+from rankfill.shown import shown
 
 Columns = dict[str, tuple[Any, ...]]
 
@@ -25,18 +24,8 @@ MOST = 20_000
 
 
 def batches_of(ratings: Ratings, size: int = MOST) -> Iterator[Ratings]:
-    """The ratings in the order of their stream, up to `size` at a time."""
-    order, users, first = ratings.stream_order(), ratings.user_indices, 0
-    for length in _sizes(size):
-        if first >= len(ratings):
-            return
-        chosen = order[first : first + length]
-        first += length
-        (user_ids, user_rows), (item_ids, item_rows) = (
-            _renumbered(ratings.users, users[chosen]),
-            _renumbered(ratings.items, ratings.item_indices[chosen]),
-        )
-        yield Ratings.from_indices(user_ids, item_ids, user_rows, item_rows, ratings.values[chosen])
+    """Yields the ratings in the order of their stream, up to `size` at a time."""
+    return cut(ratings, _sizes(size))
 
 
 class FileBatches:
@@ -65,9 +54,9 @@ class FileBatches:
             except duckdb.Error as error:
                 if isinstance(table, TextTable):
                     table.complain_about_lines()
-                raise ValueError(f"{table.path.name} cannot be read in batches: {first_line(error)}") from None
+                raise ValueError(f"{table.name} cannot be read in batches: {first_line(error)}") from None
         if first == 0:
-            raise ValueError(f"{table.path.name} has a header but nothing below it")
+            raise ValueError(f"{table.name} has a header but nothing below it")
 
     def _query(self) -> str:
         types = {role: "BIGINT" if role in self._numbers else "VARCHAR" for role in ("user", "item")}
@@ -78,8 +67,8 @@ class FileBatches:
         for role, column in columns.items():
             if None in column:
                 raise self._complaint(role, first + column.index(None))
-        values = np.array(columns["rating"], np.float32)
-        if not np.isfinite(values).all():
+        values = np.array(columns["rating"], np.float32) if "rating" in columns else None
+        if values is not None and not np.isfinite(values).all():
             raise self._complaint("rating", first + int(np.argmin(np.isfinite(values))))
         try:
             return Ratings.from_arrays(columns["user"], columns["item"], values, duplicates=self._duplicates)
@@ -90,7 +79,9 @@ class FileBatches:
     def _complaint(self, role: str, row: int) -> ValueError:
         place, text = self._table.describe(row, self._positions[role])
         if role in self._numbers and text and isinstance(self._table, TextTable):
-            return ValueError(f"{place}: {role} {text!r} is no whole number like those before; read with text_ids=True")
+            return ValueError(
+                f"{place}: {role} {shown(text)} is no whole number like those before; read with text_ids=True"
+            )
         return complaint(self._table, role, row, self._positions[role])
 
 
@@ -102,12 +93,39 @@ def read_batches(
     duplicates: Duplicates = "error",
     text_ids: bool = False,
 ) -> FileBatches:
-    """A file in its own order, up to `size` ratings at a time, in memory that does not grow with the file.
+    """Reads a file of ratings a batch at a time, in memory that does not grow with the file.
 
-    `columns` works as in `read_ratings`, and so do `duplicates` within a batch; a pair that comes again in a later
-    batch is one more rating. Ids are numbers where the first lines have numbers, or text with `text_ids`. Timestamps
-    are passed over: the order of the file is that of the stream.
+    The order of the file is that of the stream, and timestamps are skipped. The file is checked as a whole first.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, as in `read_ratings`.
+    columns : sequence of str, optional
+        The columns of user, item and rating, as in `read_ratings`.
+    size : int, default=20000
+        The most ratings in a batch. The first batches are smaller, so that a model soon knows something.
+    duplicates : {"error", "last", "first", "mean", "sum", "count"}, default="error"
+        What to do with a pair that comes more than once in a batch, as in `Ratings.from_arrays`. One that comes again
+        in a later batch is one more rating.
+    text_ids : bool, default=False
+        Whether to take all ids for text. By default they are numbers where the first lines have numbers.
+
+    Returns
+    -------
+    FileBatches
+        Yields `Ratings`; can be gone through as often as one likes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ratings.csv"
+    >>> _ = path.write_text("user,item,rating\\n" + "".join(f"{k},{k % 7},3\\n" for k in range(100)))
+    >>> [len(batch) for batch in read_batches(path, size=30)]
+    [1, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 7, 9, 12, 16, 22, 12]
     """
+    if duplicates == "decay":
+        raise ValueError('a stream skips timestamps, so duplicates="decay" cannot be had; use "sum" or "count"')
     return FileBatches(*locate_columns(open_table(path), columns), size, duplicates, text_ids)
 
 
@@ -118,9 +136,3 @@ def _sizes(most: int) -> Iterator[int]:
         size = min(max(total // 3, 1), most)
         yield size
         total += size
-
-
-def _renumbered(vocabulary: Vocabulary, indices: NDArray[np.int32]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """The vocabulary of the ids used alone, and their numbers in it."""
-    used, rows = np.unique(indices, return_inverse=True)
-    return Vocabulary.from_keys(select(vocabulary.keys, used)), rows.astype(np.int32)

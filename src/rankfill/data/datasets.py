@@ -16,7 +16,8 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from rankfill.data.dataset import Dataset
-from rankfill.data.readers import read_items, read_ratings
+from rankfill.data.readers import read_items, read_ratings, split_genres
+from rankfill.shown import shown
 
 Name = Literal["100k", "1m", "10m", "20m", "25m", "latest-small"]
 
@@ -50,13 +51,36 @@ _FILES: dict[str, _Files] = {
 def movielens(name: Name, path: str | Path | None = None, download: bool = False) -> Dataset:
     """Reads a MovieLens data set, with titles and genres.
 
-    It is looked for at `path` (its folder, its zip, or a folder that holds either), or without a path in the folder
-    that the environment variable RANKFILL_DATA names, then in the cache (`$XDG_CACHE_HOME/rankfill`, by default
-    `~/.cache/rankfill`). With `download=True` a set that is not there is fetched from GroupLens into `path` or the
-    cache. Zips are checked by their MD5 sum, folders by the number of ratings.
+    Zips are checked by their MD5 sum, folders by the number of ratings.
+
+    Parameters
+    ----------
+    name : {"100k", "1m", "10m", "20m", "25m", "latest-small"}
+        Which set.
+    path : str or Path, optional
+        Where it is: its folder, its zip, or a folder that holds either. By default the folder that the environment
+        variable RANKFILL_DATA names, then the cache (``$XDG_CACHE_HOME/rankfill``, or else ``~/.cache/rankfill``).
+    download : bool, default=False
+        Whether to fetch a set that is not there from GroupLens into `path` or the cache.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If the set is not there and is not to be fetched.
+
+    Examples
+    --------
+    >>> import rankfill as rf
+    >>> club = rf.datasets.movielens("100k")  # doctest: +SKIP
+    >>> club.ratings  # doctest: +SKIP
+    Ratings(100,000 ratings, 943 users, 1,682 items, values 1 to 5)
     """
     if name not in _FILES:
-        raise ValueError(f"there is no MovieLens set {name!r} here; choose one of {', '.join(get_args(Name))}")
+        raise ValueError(f"there is no MovieLens set {shown(name)} here; choose one of {', '.join(get_args(Name))}")
     files = _FILES[name]
     places = [Path(path).expanduser()] if path is not None else _usual_places()
     found = next((there for place in places for there in _candidates(place, files) if _holds(there, files)), None)
@@ -173,9 +197,10 @@ def _from_folder(name: str, files: _Files, folder: Path) -> Dataset:
 
 def _genres(fields: list[str], genre_names: list[str]) -> tuple[str, ...]:
     """From a text such as Comedy|Drama in the third column; in the 100K set from flags at the end."""
-    if genre_names:
-        flags = fields[-len(genre_names) :]
-        named = [genre for genre, flag in zip(genre_names, flags, strict=True) if flag == "1"]
-    else:
-        named = fields[2].split("|")
-    return tuple(genre for genre in named if genre not in {"", "unknown", "(no genres listed)"})
+    if not genre_names:
+        return split_genres(fields[2])
+    flags = fields[-len(genre_names) :]
+    return split_genres("|".join(genre for genre, flag in zip(genre_names, flags, strict=True) if flag == "1"))
+
+
+__all__ = ["movielens"]

@@ -47,8 +47,20 @@ _TITLES = {
 
 
 def film_club(seed: int = 0) -> Dataset:
-    """600 members, 240 films in 6 genres, 15 to 80 ratings a member.
+    """A made-up film club: 600 members, 240 films in 6 genres, 15 to 80 ratings per member.
 
+    Parameters
+    ----------
+    seed : int, default=0
+        Another seed makes another club.
+
+    Returns
+    -------
+    Dataset
+        With ratings from 1 to 5, titles and genres.
+
+    Examples
+    --------
     >>> club = film_club()
     >>> club.ratings.shape
     (600, 240)

@@ -3,6 +3,7 @@
 `hashed_folds` depend on the ids of user and item and the seed alone: neither on the order of the ratings, nor on how
 ids are numbered, nor on what else is in the data, nor on whether an id is the number 7 or the text "7". A rating
 therefore keeps its fold when a file is read again, in batches, or after it has grown.
+`placed_folds` are by the place in a stream, as a textbook has them.
 `stratified_folds` give every fold an equal share of each user's ratings; for that they have to see all of them.
 """
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankfill.data.ratings import Ratings
 from rankfill.data.vocabulary import as_keys
 from rankfill.kernels.hashing import Arrays
+from rankfill.shown import shown
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _LONGEST_NUMBER = 20
@@ -36,6 +38,19 @@ def hashed_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.int6
     return _paired(users[ratings.user_indices], items[ratings.item_indices], folds, seed)
 
 
+def placed_folds(ratings: Ratings, folds: int, first: int = 0) -> NDArray[np.int64]:
+    """The fold of each rating: its place in the stream modulo `folds`, the earliest one being number `first`.
+
+    >>> ratings = Ratings.from_arrays([1, 2, 3], [1, 1, 1], [5.0] * 3, timestamps=[30, 10, 20])
+    >>> placed_folds(ratings, folds=2, first=4)
+    array([0, 0, 1])
+    """
+    check_folds(folds)
+    placed = np.empty(len(ratings), dtype=np.int64)
+    placed[ratings.stream_order()] = (first + np.arange(len(ratings))) % folds
+    return placed
+
+
 def stratified_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.int64]:
     """The fold of each rating: the sizes of the folds differ by at most one, for each user and in all.
 
@@ -55,7 +70,7 @@ def stratified_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.
 
 def check_folds(folds: int) -> None:
     if not isinstance(folds, int | np.integer) or folds < 2:
-        raise ValueError(f"folds must be a whole number of at least 2, found {folds!r}; 5 is usual")
+        raise ValueError(f"folds must be a whole number of at least 2, found {shown(folds)}; 5 is usual")
 
 
 def _paired(users: NDArray[np.uint64], items: NDArray[np.uint64], folds: int, seed: int) -> NDArray[np.int64]:

@@ -12,11 +12,27 @@ SIDE = 64
 
 
 def olivetti(path: str | Path | None = None, download: bool = False) -> NDArray[np.float32]:
-    """A column a face, a row a pixel, of values from 0 (black) to 1; `column.reshape(64, 64)` is the picture.
+    """Reads the Olivetti faces: one column per face, one row per pixel, from 0 (black) to 1.
 
-    The file olivettifaces.mat is looked for at `path` (the file or its folder), or without a path in the folder
-    `olivetti` of the one that the environment variable RANKFILL_DATA names. With `download=True` scikit-learn fetches
-    the faces where they are not there, and keeps them in its own folder.
+    ``column.reshape(64, 64)`` is the picture.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        The file olivettifaces.mat or its folder. By default the folder ``olivetti`` in the one that the environment
+        variable RANKFILL_DATA names.
+    download : bool, default=False
+        Whether scikit-learn may fetch the faces where they are not there; it keeps them in its own folder.
+
+    Returns
+    -------
+    ndarray of shape (4096, 400)
+
+    Examples
+    --------
+    >>> from rankfill.data.olivetti import olivetti
+    >>> olivetti().shape  # doctest: +SKIP
+    (4096, 400)
     """
     named = os.environ.get("RANKFILL_DATA")
     places = [Path(path)] if path is not None else [Path(named) / "olivetti"] if named else []

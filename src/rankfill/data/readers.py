@@ -4,6 +4,7 @@ Ids that are all whole numbers are read as integers; one id such as "007" or "ab
 the letter. Whatever cannot be read is an error that names the line.
 """
 
+import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from rankfill.data.tables import (
     whole_text,
 )
 from rankfill.data.vocabulary import Id, Vocabulary
+from rankfill.shown import shown
 
 Columns = dict[str, NDArray[Any]]
 Positions = dict[str, int]
@@ -37,66 +39,193 @@ Positions = dict[str, int]
 _WIDER = {"INTEGER": "BIGINT", "BIGINT": "VARCHAR"}
 
 
+_MOST_GENRES = 100
+
+
 def read_ratings(
     path: str | Path,
     columns: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     timestamps: bool = True,
+    *,
+    users: Vocabulary | None = None,
+    items: Vocabulary | None = None,
 ) -> Ratings:
-    """Reads one rating a line; the separator is found by itself, and so is a header.
+    """Reads a file of ratings, one per line.
 
-    With a header, `columns` names the columns of user, item, rating and perhaps timestamp, in this order; without
-    it they are found by their usual names. In a file without a header `columns` says what stands where, such as
-    `("item", "user", "rating")`, any other word being a column to skip; the default is user, item, rating and
-    perhaps timestamp. Timestamps are whole seconds or ISO dates; `timestamps=False` leaves them out. For
-    `duplicates` see `Ratings.from_arrays`.
+    The separator, a header and gzip are recognised from the content, not from the name. The file is checked as a whole:
+    whatever cannot be read is an error that names the line.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file: CSV, TSV, text with ``::`` ``;`` or ``|`` between the columns, any of these gzipped, or Parquet. A
+        pipe will do, and ``"-"`` is standard input. Text must be UTF-8.
+    columns : sequence of str, optional
+        With a header, the names of the columns of user, item and perhaps rating and timestamp, in this order; by
+        default they are found by their usual names. A count, plays, clicks, views or quantity is a rating, too. Without
+        a header, what stands where, such as ``("item", "user", "rating")``, any other word being a column to skip; by
+        default user, item, rating and timestamp as far as there are columns. Where there is no rating (two columns, or
+        two and a timestamp) every line is a positive, a rating of 1.
+    duplicates : {"error", "last", "first", "mean", "sum", "count", "decay"}, default="error"
+        What to do with a pair that comes more than once, as in `Ratings.from_arrays`.
+    timestamps : bool, default=True
+        Whether to read the timestamps where there are any: whole seconds or ISO dates.
+    users, items : Vocabulary, optional
+        Known ids, such as ``model.users_``. The ids of the file come in their type, and one that cannot is an error.
+        By default ids that are all whole numbers become integers, and one such as ``"007"``, ``"3.0"`` or ``"ab"``
+        makes the column strings, kept to the letter.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    ValueError
+        If the file is no table of ratings; the message names the line and says what to do.
+    OSError
+        If it cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ratings.csv"
+    >>> _ = path.write_text("user,item,rating\\nann,tea,5\\nann,milk,3\\nbob,tea,4\\n")
+    >>> read_ratings(path)
+    Ratings(3 ratings, 2 users, 2 items, values 3 to 5)
     """
     table, positions = locate_columns(open_table(path), columns)
     if not timestamps:
         positions.pop("timestamp", None)
-    found, strings = _read(table, positions)
-    (users, user_indices), (items, item_indices) = (_numbered(found, strings, role) for role in ("user", "item"))
+    found, strings = _read(table, positions, {"user": users, "item": items})
+    (own_users, user_indices), (own_items, item_indices) = (
+        _numbered(found, strings, role) for role in ("user", "item")
+    )
     try:
         return Ratings.from_indices(
-            users, items, user_indices, item_indices, found["rating"], found.get("timestamp"), duplicates
+            own_users, own_items, user_indices, item_indices, found.get("rating"), found.get("timestamp"), duplicates
         )
     except DuplicatePairError as error:
         first, second = (table.describe(row, 0)[0] for row in error.rows)
         raise error.at(f"on {first} and on {second}") from None
 
 
-def read_pairs(path: str | Path, columns: Sequence[str] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The ids of user and item on every line, in the order of the file; further columns are passed over.
+def read_pairs(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    users: Vocabulary | None = None,
+    items: Vocabulary | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Reads pairs of user and item, one per line, in the order of the file; further columns are skipped.
 
-    `columns` works as in `read_ratings`; a header is known by its usual names, or by standing over numbers without
-    being any. Ids come as int64, or as an object array of str.
+    Parameters
+    ----------
+    path : str or Path
+        The file, as in `read_ratings`.
+    columns : sequence of str, optional
+        The columns of user and item, as in `read_ratings`. A header is known by its usual names, or by words over
+        columns of numbers.
+    users, items : Vocabulary, optional
+        Known ids, as in `read_ratings`.
+
+    Returns
+    -------
+    users, items : ndarray
+        Ids as int64, or as objects that are str.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "pairs.csv"
+    >>> _ = path.write_text("1,tea\\n1,milk\\n")
+    >>> read_pairs(path)
+    (array([1, 1]), array(['tea', 'milk'], dtype=object))
     """
     table, positions = locate_columns(open_table(path), columns, need_rating=False)
-    found, strings = _read(table, {role: positions[role] for role in ("user", "item")})
-    users, items = (
+    wanted = {role: positions[role] for role in ("user", "item")}
+    found, strings = _read(table, wanted, {"user": users, "item": items})
+    user_ids, item_ids = (
         strings[role][found[role]] if role in strings else found[role].astype(np.int64) for role in ("user", "item")
     )
-    return users, items
+    return user_ids, item_ids
 
 
 def read_titles(path: str | Path) -> dict[Id, str]:
-    """The title of every item: the first column is the id, the second the title. UTF-8, or else Latin-1."""
+    """Reads the titles of items: the first column of a text file is the id, the second the title.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, as in `read_ratings` but no Parquet. What is not UTF-8 is taken for Latin-1.
+
+    Returns
+    -------
+    dict
+        The title of every id. Ids are int if all are whole numbers, else str.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "titles.csv"
+    >>> _ = path.write_text('item,title\\n7,"Good, Bad"\\n8,Heat\\n')
+    >>> read_titles(path)
+    {7: 'Good, Bad', 8: 'Heat'}
+    """
     return {identity: fields[1] for identity, fields in read_items(path, 2)}
+
+
+def read_genres(path: str | Path) -> dict[Id, tuple[str, ...]]:
+    """Reads the genres of items from the third column of a file of titles, such as ``Comedy|Drama``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, as in `read_titles`.
+
+    Returns
+    -------
+    dict
+        The genres of every id; empty where a line has no third column, or where that holds more than a hundred
+        different words and so cannot be genres.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "movies.csv"
+    >>> _ = path.write_text('item,title,genres\\n7,Heat,Crime|Drama\\n8,Alien,Horror\\n')
+    >>> read_genres(path)
+    {7: ('Crime', 'Drama'), 8: ('Horror',)}
+    """
+    items = read_items(path, 2)
+    if any(len(fields) < 3 for _, fields in items):
+        return {}
+    found = {identity: split_genres(fields[2]) for identity, fields in items}
+    return found if len({genre for genres in found.values() for genre in genres}) <= _MOST_GENRES else {}
+
+
+def split_genres(text: str) -> tuple[str, ...]:
+    """The words between bars, without those that say that there are none."""
+    return tuple(genre for genre in text.split("|") if genre not in {"", "unknown", "(no genres listed)"})
 
 
 def read_items(path: str | Path, n_columns: int) -> list[tuple[Id, list[str]]]:
     """The id in the first column of every line, and the texts of all columns, of which there must be `n_columns`."""
-    table = open_table(path)
+    table = open_table(path, any_encoding=True)
     if isinstance(table, ParquetTable):
-        raise ValueError(f"{table.path.name} is Parquet; titles are read from text, one line an item: id, title")
-    records = list(split_lines(io.StringIO(whole_text(table), newline=""), table.delimiter))
+        raise ValueError(f"{table.name} is Parquet; titles are read from text, one line an item: id, title")
+    try:
+        records = list(split_lines(io.StringIO(whole_text(table), newline=""), table.delimiter))
+    except csv.Error as error:
+        raise ValueError(f"{table.name} cannot be read: {error}; is a quote left open?") from None
     first, below = records[0][1][0], [fields[0] for _, fields in records[1:]]
     if not whole_numbers([first]) and (usual_role(first) == "item" or (below and whole_numbers(below))):
         del records[0]
     for line, fields in records:
         if len(fields) < n_columns:
             raise ValueError(
-                f"line {line} of {table.path.name} has {len(fields)} columns, needs {n_columns} (id, title, …); "
+                f"line {line} of {table.name} has {len(fields)} columns, needs {n_columns} (id, title, …); "
                 "complete the line or drop it"
             )
     as_id = int if whole_numbers([fields[0] for _, fields in records]) else str
@@ -107,17 +236,19 @@ def _numbered(found: Columns, strings: Columns, role: str) -> tuple[Vocabulary, 
     return (Vocabulary(strings[role]), found[role]) if role in strings else Vocabulary.numbered(found[role])
 
 
-def _read(table: Table, positions: Positions) -> tuple[Columns, Columns]:
+def _read(table: Table, positions: Positions, known: dict[str, Vocabulary | None]) -> tuple[Columns, Columns]:
     """The columns in the order of the file, and for string ids the strings that the numbers stand for."""
-    types = {role: _id_type(table, positions[role]) for role in ("user", "item")}
+    types = {role: _id_type(table, positions[role], ids) for role, ids in known.items()}
     while True:
         found, strings = _fetch(table, positions, types)
         if not len(found["user"]):
-            raise ValueError(f"{table.path.name} has a header but nothing below it")
+            raise ValueError(f"{table.name} has a header but nothing below it")
         unread = {role: row for role, column in found.items() if (row := _first_unread(column)) is not None}
         if not unread:
             return found, strings
-        wider = {role: _WIDER[types[role]] for role in unread if _may_widen(table, types.get(role, ""))}
+        wider = {
+            role: _WIDER[types[role]] for role in unread if _may_widen(table, types.get(role, ""), known.get(role))
+        }
         faults = {role: row for role, row in unread.items() if role not in wider}
         if faults:
             role = min(faults, key=faults.__getitem__)
@@ -125,16 +256,18 @@ def _read(table: Table, positions: Positions) -> tuple[Columns, Columns]:
         types |= wider
 
 
-def _id_type(table: Table, position: int) -> str:
+def _id_type(table: Table, position: int, known: Vocabulary | None) -> str:
     """The type to try first for a column of ids."""
+    if known is not None and len(known):
+        return "VARCHAR" if known.of_strings else "BIGINT"
     if not table.has_numbers(position):
         return "VARCHAR"
     narrow = isinstance(table, TextTable) and all(len(text) < 10 for text in table.first_texts(position))
     return "INTEGER" if narrow else "BIGINT"
 
 
-def _may_widen(table: Table, kind: str) -> bool:
-    return isinstance(table, TextTable) and kind in _WIDER
+def _may_widen(table: Table, kind: str, known: Vocabulary | None) -> bool:
+    return isinstance(table, TextTable) and kind in _WIDER and not known
 
 
 def _first_unread(column: NDArray[Any]) -> int | None:
@@ -158,7 +291,7 @@ def _fetch(table: Table, positions: Positions, types: dict[str, str]) -> tuple[C
                 return database.execute(query).fetchnumpy(), {}
         except duckdb.Error as error:
             fault = first_line(error)
-    raise ValueError(f"{table.path.name} cannot be read: {fault}")
+    raise ValueError(f"{table.name} cannot be read: {fault}")
 
 
 def _fetch_strings(database: Any, query: str, roles: Sequence[str]) -> tuple[Columns, Columns]:
@@ -181,7 +314,7 @@ def query_columns(table: Table, positions: Positions, types: dict[str, str], rel
         casts.append(f'{_cast(table, role, position, types)} AS "{role}", {table.column(position)} AS {role}_as_is')
         if types.get(role, "VARCHAR") != "VARCHAR":
             # The way back shows whether the number is the whole id: 007 and 1.5 do not come back.
-            back = "::VARCHAR" if isinstance(table, TextTable) else ""
+            back = "" if isinstance(table, ParquetTable) and table.has_numbers(position) else "::VARCHAR"
             results.append(f'CASE WHEN "{role}"{back} = {role}_as_is THEN "{role}" END AS "{role}"')
         elif careful:
             # DuckDB moves a cast into its parser if nobody wants the text, and even TRY_CAST is an error there.
@@ -211,5 +344,5 @@ def complaint(table: Table, role: str, row: int, position: int) -> ValueError:
     elif role == "rating":
         rule = f"not a {'finite 32-bit ' if is_number(text) else ''}number; correct it or drop it"
     else:
-        rule = "neither a whole number of 64 bits nor a string; correct it"
-    return ValueError(f"{place}: {role} {text!r} is {rule}")
+        rule = "no whole number of 64 bits, as ids are here; correct it or drop it"
+    return ValueError(f"{place}: {role} {shown(text)} is {rule}")

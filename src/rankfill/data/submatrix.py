@@ -3,24 +3,42 @@
 import numpy as np
 
 from rankfill.data.ratings import Ratings
+from rankfill.shown import shown
 
 
 def sample_submatrix(ratings: Ratings, ratio: float = 0.1, min_ratings: int = 10, seed: int = 0) -> Ratings:
-    """The ratings of a random share `ratio` of the items by the same share of the users (Zeng et al., IJCAI 2015).
+    """Draws a small matrix from a large one: some users, some items, and the ratings between them.
 
-    Users and items with fewer than `min_ratings` ratings in the sample are left out. As in the paper that is done once,
-    so that one who loses ratings by it may be left with fewer. What is left has ids of its own, and about ratio² of
-    the ratings.
+    The sampling of Zeng et al. (IJCAI 2015). The result holds only the ids that are left, and about ratio² of the
+    ratings.
 
+    Parameters
+    ----------
+    ratings : Ratings
+        What to draw from.
+    ratio : float, default=0.1
+        The share of the users and of the items to draw, above 0 and up to 1.
+    min_ratings : int, default=10
+        Users and items with fewer ratings in the sample are left out. As in the paper that is done once, so that those
+        who lose ratings by it may be left with fewer.
+    seed : int, default=0
+        Decides which are drawn.
+
+    Returns
+    -------
+    Ratings
+
+    Examples
+    --------
     >>> import rankfill as rf
     >>> ratings = rf.synthetic.low_rank(400, 200, n_ratings=20_000)
     >>> sample_submatrix(ratings, ratio=0.5)
     Ratings(4,094 ratings, 135 users, 85 items, values 1 to 5)
     """
     if not 0 < ratio <= 1:
-        raise ValueError(f"ratio must be a share of users and items above 0 and up to 1, found {ratio!r}")
+        raise ValueError(f"ratio must be a share of users and items above 0 and up to 1, found {shown(ratio)}")
     random = np.random.default_rng(seed)
-    rows, columns = (_drawn(n, ratio, random) for n in ratings.shape)
+    rows, columns = (_draw(n, ratio, random) for n in ratings.shape)
     users, items = ratings.user_indices, ratings.item_indices
     inside = rows[users] & columns[items]
     user_counts, item_counts = (
@@ -56,7 +74,7 @@ def some_users(ratings: Ratings, most: int, seed: int = 0) -> Ratings:
     return ratings.select(chosen[ratings.user_indices])
 
 
-def _drawn(n: int, ratio: float, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _draw(n: int, ratio: float, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     chosen = np.zeros(n, dtype=bool)
     chosen[random.permutation(n)[: round(n * ratio)]] = True
     return chosen

@@ -2,12 +2,13 @@
 
 User u gives item i, rounded to the scale, with one star = a quarter of the width of the scale:
 
-    middle + star · (0.2 + user_effect[u] + item_effect[i] + 0.6 · taste[u] · appeal[i] / √rank + noise)
+    middle + star · (level + user_effect[u] + item_effect[i] + signal · taste[u] · appeal[i] / √rank + noise)
 
-Users' numbers of ratings and items' popularity have long tails (log-normal); popular items are somewhat better.
+Users' numbers of ratings and items' popularity have long tails; popular items are somewhat better.
 """
 
 from itertools import pairwise
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,45 @@ from rankfill.data.ratings import Ratings
 from rankfill.data.vocabulary import Vocabulary
 from rankfill.kernels import Rows
 
-# Users, items and ratings of well-known sets: MovieLens 10M, the Netflix prize, Yahoo! Music (KDD Cup 2011).
+# Users, items and ratings of well-known sets: MovieLens 1M and 10M, the Netflix prize, Yahoo! Music (KDD Cup 2011).
 SHAPES = {
+    "movielens-1m": (6_040, 3_706, 1_000_209),
     "movielens-10m": (69_878, 10_677, 10_000_054),
     "netflix": (480_189, 17_770, 100_480_507),
     "yahoo-music": (1_000_990, 624_961, 252_800_275),
 }
 _SCALES: dict[str, tuple[tuple[float, float], float]] = {
+    "movielens-1m": ((1.0, 5.0), 1.0),
     "movielens-10m": ((0.5, 5.0), 0.5),
     "netflix": ((1.0, 5.0), 1.0),
     "yahoo-music": ((0.0, 100.0), 10.0),
 }
+Popularity = Literal["log-normal", "zipf"]
+
 _CHUNK = 2_000_000  # ratings made at a time; bounds the memory beyond the result
 
 
 def like(name: str, scale_down: float = 1.0, seed: int = 0) -> Ratings:
-    """Synthetic ratings of the shape and scale of a well-known set, see `SHAPES`.
+    """Synthetic ratings of the shape and scale of a well-known set.
 
-    `scale_down=100` makes a hundredth of the ratings, of a tenth of the users for a tenth of the items: as dense.
+    Parameters
+    ----------
+    name : {"movielens-1m", "movielens-10m", "netflix", "yahoo-music"}
+        The set to imitate; `SHAPES` tells its numbers of users, items and ratings.
+    scale_down : float, default=1.0
+        How many times fewer ratings to make; at least 1. With 100 there are a hundredth of the ratings by a tenth of
+        the users for a tenth of the items, so the matrix is as dense.
+    seed : int, default=0
+        Seed of all randomness.
+
+    Returns
+    -------
+    Ratings
+
+    Examples
+    --------
+    >>> like("movielens-10m", scale_down=10_000)
+    Ratings(1,000 ratings, 699 users, 107 items, values 0.5 to 5)
     """
     if name not in SHAPES:
         raise ValueError(f"there is no shape {name!r}; choose one of {', '.join(SHAPES)}")
@@ -55,34 +77,89 @@ def low_rank(
     noise: float = 0.7,
     scale: tuple[float, float] = (1.0, 5.0),
     step: float | None = 1.0,
+    signal: float = 0.6,
+    effects: float = 1.0,
+    level: float = 0.2,
+    popularity: Popularity = "log-normal",
     seed: int = 0,
 ) -> Ratings:
-    """Ratings with a planted taste of the given rank; `noise` is a standard deviation in stars, no step no rounding.
+    """Ratings with a planted taste of the given rank.
 
+    Parameters
+    ----------
+    n_users : int
+        Number of users; every user has at least one rating where there are enough.
+    n_items : int
+        Number of items.
+    n_ratings : int
+        Number of ratings, at most one for each pair of user and item.
+    rank : int, default=10
+        How many directions the planted tastes have.
+    noise : float, default=0.7
+        The standard deviation, in stars, of what nothing can predict.
+    scale : (float, float), default=(1.0, 5.0)
+        The lowest and the highest rating.
+    step : float or None, default=1.0
+        Step to which ratings are rounded; None leaves them as they are.
+    signal : float, default=0.6
+        The standard deviation, in stars, of the planted tastes.
+    effects : float, default=1.0
+        How strong the effects of users and items are: 1 is a deviation of 0.4 stars by user and 0.5 by item.
+    level : float, default=0.2
+        How far the mean lies above the middle of the scale, in stars, before what is off the scale is cut.
+    popularity : {"log-normal", "zipf"}, default="log-normal"
+        How popularity falls from item to item; under Zipf's law most items of a large catalogue have a few ratings.
+    seed : int, default=0
+        Seed of all randomness.
+
+    Returns
+    -------
+    Ratings
+
+    Examples
+    --------
     >>> low_rank(n_users=50, n_items=20, n_ratings=300)
     Ratings(300 ratings, 50 users, 20 items, values 1 to 5)
     """
     _check(n_users, n_items, n_ratings, rank, noise, scale, step)
+    if popularity not in get_args(Popularity):
+        raise ValueError(f"popularity must be one of {', '.join(get_args(Popularity))}, found {popularity!r}")
     random = np.random.default_rng(seed)
-    log_popularity = random.normal(0, 1.75, n_items)
+    log_popularity = _log_popularity(popularity, n_items, random)
     counts = _long_tailed_counts(random.lognormal(0, 1.2, n_users), n_ratings, n_items, random)
     slots = _slots(np.exp(log_popularity), n_users / n_ratings)
-    quality = 0.5 * log_popularity / 1.75 + 0.87 * random.normal(size=n_items)
+    quality = 0.5 * _standard(popularity, log_popularity) + 0.87 * random.normal(size=n_items)
     planted = _Planted(
-        random.normal(0, 0.4, n_users).astype(np.float32),
-        (0.5 * quality).astype(np.float32),
+        random.normal(0, 0.4 * effects, n_users).astype(np.float32),
+        (0.5 * effects * quality).astype(np.float32),
         random.normal(0, 1, (n_users, rank)).astype(np.float32),
-        random.normal(0, 0.6 / rank**0.5, (n_items, rank)).astype(np.float32),
+        random.normal(0, signal / rank**0.5, (n_items, rank)).astype(np.float32),
     )
     indptr = np.concatenate([[0], np.cumsum(counts)])
     items, values = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings, dtype=np.float32)
     for first, last in _chunks(indptr):
         here = slice(indptr[first], indptr[last])
         users, items[here] = _distinct_pairs(counts[first:last], slots, n_items, random)
-        stars = planted.stars(users + first, items[here])
+        stars = planted.stars(users + first, items[here]) + np.float32(level)
         stars += np.float32(noise) * random.standard_normal(len(stars), dtype=np.float32)
         values[here] = _on_scale(stars, scale, step)
     return Ratings(Vocabulary.of_range(n_users), Vocabulary.of_range(n_items), Rows(indptr, items, values))
+
+
+def _log_popularity(popularity: Popularity, n_items: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """The logarithm of what the share of each item is in proportion to."""
+    if popularity == "zipf":
+        ranks = random.permutation(n_items) + 1.0
+        log_shares: NDArray[np.float64] = -np.log(ranks)
+        return log_shares
+    return random.normal(0, 1.75, n_items)
+
+
+def _standard(popularity: Popularity, log_popularity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same numbers with mean 0 and deviation 1. Under Zipf's law −log(rank/n) is exponential."""
+    if popularity == "zipf":
+        return np.asarray(log_popularity + np.log(len(log_popularity)) - 1)
+    return log_popularity / 1.75
 
 
 class _Planted:
@@ -101,7 +178,7 @@ class _Planted:
         matched: NDArray[np.float32] = np.einsum("nk,nk->n", self.taste[users], self.appeal[items])
         matched += self.user_effect[users]
         matched += self.item_effect[items]
-        return matched + np.float32(0.2)
+        return matched
 
 
 def _check(

@@ -3,29 +3,32 @@
 DuckDB reads the columns; Python looks at single lines only, to find the layout and to say what is wrong where.
 """
 
+import codecs
 import csv
 import glob
-import gzip
 import io
 import os
 import re
 import tempfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import duckdb
 
+from rankfill.data.sources import Source, checked_text, open_source
 from rankfill.kernels import get_threads
+from rankfill.shown import printable, shortened
 
 DELIMITERS = ("::", "\t", ";", "|", ",")
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_RECORDS = 200
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FORMATS = "text with , tab :: ; or | between the columns (plain or gzipped), or Parquet"
 
 _INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -39,11 +42,14 @@ Record = tuple[int, list[str]]
 class TextTable:
     """Lines of fields. `header` says whether the first record names the columns."""
 
-    path: Path
-    compressed: bool
+    source: Source
     delimiter: str
     sample: tuple[Record, ...]
     header: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.source.name
 
     @property
     def names(self) -> list[str]:
@@ -62,10 +68,11 @@ class TextTable:
         """The table in SQL, every column as text under the names c0, c1, …"""
         columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(self.names)))
         quote = '"' if len(self.delimiter) == 1 else ""
+        compression = "gzip" if self.source.compressed else "none"
         return (
-            f"read_csv({_literal(self.path)}, auto_detect=false, header=false, delim='{self.delimiter}', "
+            f"read_csv({_literal(self.source.path)}, auto_detect=false, header=false, delim='{self.delimiter}', "
             f"quote='{quote}', escape='{quote}', columns={{{columns}}}, strict_mode={strict}, "
-            f"skip={self.sample[0][0] if self.header else 0}, compression='{'gzip' if self.compressed else 'none'}')"
+            f"skip={self.sample[0][0] if self.header else 0}, compression='{compression}')"
         )
 
     def column(self, position: int) -> str:
@@ -73,13 +80,13 @@ class TextTable:
 
     def records(self) -> Iterator[Record]:
         """Line number and fields of every record, the header included; slow, for titles and complaints."""
-        with _open_text(self.path, self.compressed) as lines:
-            yield from split_lines(lines, self.delimiter)
+        with io.TextIOWrapper(self.source.open(), encoding="utf-8-sig", newline="") as lines:
+            yield from split_lines(lines, self.delimiter, strict=True)
 
     def describe(self, row: int, position: int) -> tuple[str, str]:
         """Where a row stands in the file, and the text of one of its fields."""
         line, fields = next(islice(self.records(), row + self.header, None))
-        return f"line {line} of {self.path.name}", fields[position] if position < len(fields) else ""
+        return f"line {line} of {self.name}", fields[position] if position < len(fields) else ""
 
     def complain_about_lines(self) -> None:
         """Raises a ValueError that names the first line that cannot be read, if there is one."""
@@ -88,81 +95,83 @@ class TextTable:
             for line, fields in self.records():
                 if len(fields) != expected and not (len(fields) == expected + 1 and not fields[-1]):
                     raise ValueError(
-                        f"line {line} of {self.path.name} has {_columns(len(fields))}, line {self.sample[0][0]} "
+                        f"line {line} of {self.name} has {_columns(len(fields))}, line {self.sample[0][0]} "
                         f"has {expected}; complete the line or drop it"
                     )
-        except UnicodeDecodeError:
-            raise ValueError(
-                f"{self.path.name} is not UTF-8 after line {line}; convert it, for example: iconv -f latin1 -t utf-8"
-            ) from None
         except csv.Error as error:
-            raise ValueError(f"{self.path.name} after line {line}: {error}; is a quote left open there?") from None
+            raise ValueError(f"{self.name} after line {line}: {error}; is a quote left open there?") from None
 
 
 @dataclass(frozen=True)
 class ParquetTable:
     """The columns of a Parquet file with their types."""
 
-    path: Path
+    source: Source
     names: list[str]
     types: list[str]
     header: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.source.name
 
     def has_numbers(self, position: int) -> bool:
         return self.types[position].startswith(_NUMBER_TYPES)
 
     def relation(self, *, strict: bool = True) -> str:
-        return f"read_parquet({_literal(self.path)})"
+        return f"read_parquet({_literal(self.source.path)})"
 
     def column(self, position: int) -> str:
         return '"' + self.names[position].replace('"', '""') + '"'
 
     def describe(self, row: int, position: int) -> tuple[str, str]:
         query = f"SELECT {self.column(position)}::VARCHAR FROM {self.relation()} LIMIT 1 OFFSET {row}"
-        with connection() as database:
-            (value,) = database.execute(query).fetchone()
-        return f"row {row + 1} of {self.path.name}", "" if value is None else value
+        try:
+            with connection() as database:
+                (value,) = database.execute(query).fetchone()
+        except duckdb.Error:  # a damaged file: what could be read before need not be readable now
+            value = None
+        return f"row {row + 1} of {self.name}", "" if value is None else value
 
 
 Table = TextTable | ParquetTable
 
 
-def open_table(path: str | Path) -> Table:
-    """Looks at the beginning of a file and says what it is; an error in words when it is no table."""
-    path = Path(path).expanduser()
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name the file in it that holds the table")
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}; check the path (the current folder is {Path.cwd()})")
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"PAR1":
-        return _open_parquet(path)
-    compressed = magic[:2] == b"\x1f\x8b"
-    try:
-        with _open_bytes(path, compressed) as file:
-            head = file.read(_SAMPLE_BYTES)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise ValueError(f"{path.name} is a damaged gzip file; fetch or write it anew") from None
-    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise ValueError(f"{path.name} is empty; it needs one record a line, such as user,item,rating")
+def open_table(path: str | Path, *, any_encoding: bool = False) -> Table:
+    """Looks at a file and says what it is; an error in words when it is no table.
+
+    A text must be UTF-8 unless `any_encoding` lets others pass.
+    """
+    source = open_source(path)
+    head = source.read(_SAMPLE_BYTES)
+    if head[:4] == b"PAR1":
+        return _open_parquet(source)
+    if head[:2] in _UTF_16:
+        raise ValueError(f"{source.name} is UTF-16; convert it, for example: iconv -f utf-16 -t utf-8")
     if b"\0" in head or head[:4] == b"PK\3\4":
-        raise ValueError(f"{path.name} is neither text nor Parquet; rankfill reads {_FORMATS}")
-    if len(head) == _SAMPLE_BYTES and b"\n" in head:
-        head = head[: head.rindex(b"\n")]
-    text = head.decode("utf-8-sig", errors="replace")
-    delimiter = _sniff(text, path.name)
-    return TextTable(path, compressed, delimiter, _sample(text, delimiter))
+        raise ValueError(f"{source.name} is neither text nor Parquet; rankfill reads {_FORMATS}")
+    source = checked_text(source, any_encoding=any_encoding)
+    head = source.read(_SAMPLE_BYTES)
+    whole_lines = head[: head.rindex(b"\n")] if len(head) == _SAMPLE_BYTES and b"\n" in head else head
+    text = whole_lines.decode("utf-8-sig", errors="replace")
+    if not text.strip():
+        fault = "is empty" if len(head) < _SAMPLE_BYTES else "begins with nothing but blank lines"
+        raise ValueError(f"{source.name} {fault}; it needs one record per line, such as user,item,rating")
+    delimiter = _sniff(text, source.name)
+    return TextTable(source, delimiter, _sample(text, delimiter))
 
 
-def split_lines(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
-    """The number of the line a record begins on, and its fields; blank lines are left out."""
+def split_lines(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Iterator[Record]:
+    """The number of the line a record begins on, and its fields; blank lines are left out.
+
+    With `strict`, a quote that is left open or closed within a field is a `csv.Error`.
+    """
     if len(delimiter) > 1:
         for line, text in enumerate(lines, start=1):
             if text.strip("\r\n"):
                 yield line, text.strip("\r\n").split(delimiter)
         return
-    reader, line = csv.reader(lines, delimiter=delimiter), 1
+    reader, line = csv.reader(lines, delimiter=delimiter, strict=strict), 1
     for fields in reader:
         if fields:
             yield line, fields
@@ -171,8 +180,7 @@ def split_lines(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
 
 def whole_text(table: TextTable) -> str:
     """Everything in a file, decoded from UTF-8 or else, as the older MovieLens sets need it, from Latin-1."""
-    with _open_bytes(table.path, table.compressed) as file:
-        content: bytes = file.read()
+    content = table.source.read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -184,24 +192,46 @@ def _database(process: int) -> Any:
     # Opening a database takes tens of milliseconds, so one serves the whole process; a forked process needs its own,
     # for threads do not survive a fork. It never goes to the network.
     quiet = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    spill = {"temp_directory": str(Path(tempfile.gettempdir()) / f"rankfill-{process}")}
+    spill = {"temp_directory": str(Path(_private_folder().name) / str(process))}
     return duckdb.connect(":memory:", config={**quiet, **spill, "preserve_insertion_order": True})
 
 
-def connection() -> Any:
-    """A connection of its own, with its own temporary tables; close it after use."""
-    cursor = _database(os.getpid()).cursor()
-    cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
-    return cursor
+@cache
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    """Where DuckDB puts what exceeds the memory: a name nobody can guess, closed to others, gone with the process."""
+    return tempfile.TemporaryDirectory(prefix="rankfill-")
 
 
-def _open_parquet(path: Path) -> ParquetTable:
+@contextmanager
+def connection() -> Iterator[Any]:
+    """A connection of its own, with its own temporary tables."""
+    with interruptible(), _database(os.getpid()).cursor() as cursor:
+        cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
+        yield cursor
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C in a query is a KeyboardInterrupt, as everywhere else; DuckDB has other words for it."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _open_parquet(source: Source) -> ParquetTable:
+    if source.compressed:
+        raise ValueError(f"{source.name} is Parquet packed by gzip; unpack it first: gunzip")
     try:
         with connection() as database:
-            described = database.execute(f"DESCRIBE SELECT * FROM read_parquet({_literal(path)})").fetchall()
+            described = database.execute(f"DESCRIBE SELECT * FROM read_parquet({_literal(source.path)})").fetchall()
     except duckdb.Error as error:
-        raise ValueError(f"{path.name} cannot be read as Parquet: {first_line(error)}; write it anew") from None
-    return ParquetTable(path, [row[0] for row in described], [row[1] for row in described])
+        raise ValueError(f"{source.name} cannot be read as Parquet: {first_line(error)}; write it anew") from None
+    return ParquetTable(source, [row[0] for row in described], [row[1] for row in described])
 
 
 def _sniff(text: str, name: str) -> str:
@@ -224,14 +254,6 @@ def _sample(text: str, delimiter: str) -> tuple[Record, ...]:
         return ((1, [text]),)
 
 
-def _open_bytes(path: Path, compressed: bool) -> Any:
-    return gzip.open(path, "rb") if compressed else path.open("rb")
-
-
-def _open_text(path: Path, compressed: bool) -> TextIO:
-    return io.TextIOWrapper(_open_bytes(path, compressed), encoding="utf-8-sig", newline="")
-
-
 def _literal(path: Path) -> str:
     # Without the escape DuckDB would read every file that matches the brackets or stars of a name.
     return "'" + glob.escape(str(path)).replace("'", "''") + "'"
@@ -242,7 +264,8 @@ def _columns(n: int) -> str:
 
 
 def first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    """What DuckDB says, without its advice; it may quote whatever a damaged file holds."""
+    return shortened(printable(str(error).partition("\n")[0]), 200)
 
 
 def is_number(text: str) -> bool:

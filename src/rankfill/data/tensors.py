@@ -1,14 +1,16 @@
 """Named arrays and a few words about them in one safetensors file: written whole or not at all, read by mapping."""
 
 import json
+import math
 import os
-import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
+
+from rankfill.data.atomic import whole_file
 
 _DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 
@@ -16,25 +18,24 @@ _ABOUT = "about"
 
 
 def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
-    """Writes a temporary file beside `path`, forces it to disk, then renames it."""
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise ValueError(f"cannot write {target}: it exists and is not a file; name a file")
+    """Writes one file, whole or not at all (see `whole_file`)."""
     content = save(
         {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()},
         metadata={_ABOUT: json.dumps(about, sort_keys=True)},  # one key: safetensors orders several at random
     )
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def looks_like_tensors(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as one of arrays does: eight bytes of length, then a table in braces."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        if not Path(path).is_file():  # a pipe can be read only once
+            return False
+        with Path(path).open("rb") as file:
+            return file.read(9)[8:] == b"{"
+    except OSError:
+        return False
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -48,18 +49,37 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]],
         try:
             header = json.loads(file.read(header_size))
             about = json.loads(header.pop("__metadata__", {}).get(_ABOUT, "{}"))
-            end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
-            dtypes = {name: _DTYPES[entry["dtype"]] for name, entry in header.items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            entries = {name: _Entry.of(entry) for name, entry in header.items()}
+            if not isinstance(about, dict):
+                raise TypeError("what the file says about itself is no table")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{target} is not a model file; save the model again") from error
-    start = 8 + header_size
+    start, end = 8 + header_size, max((entry.last for entry in entries.values()), default=0)
     if size != start + end:
         raise ValueError(
             f"{target} was cut short: {start + end:,} bytes expected, {size:,} found; save the model again"
         )
     content = np.memmap(target, dtype=np.uint8, mode="c") if end else np.empty(0, dtype=np.uint8)
-    tensors = {}
-    for name, entry in header.items():
-        first, last = (start + offset for offset in entry["data_offsets"])
-        tensors[name] = np.asarray(content[first:last]).view(dtypes[name]).reshape(entry["shape"])
-    return tensors, about
+    return {name: entry.array(content[start:]) for name, entry in entries.items()}, about
+
+
+class _Entry(NamedTuple):
+    """Where the bytes of an array are, and what they mean."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, words: dict[str, Any]) -> "_Entry":
+        """From the header of a file, which may say anything."""
+        dtype, shape, (first, last) = np.dtype(_DTYPES[words["dtype"]]), tuple(words["shape"]), words["data_offsets"]
+        if not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
+            raise ValueError("sizes and places must be whole numbers")
+        if last - first != math.prod(shape) * dtype.itemsize or first % dtype.itemsize:
+            raise ValueError("an array does not fit the place it has")
+        return cls(dtype, shape, first, last)
+
+    def array(self, content: NDArray[np.uint8]) -> NDArray[Any]:
+        return np.asarray(content[self.first : self.last]).view(self.dtype).reshape(self.shape)

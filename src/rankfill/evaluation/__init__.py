@@ -2,7 +2,7 @@
 
 from rankfill.evaluation.certificates import Certificate, certificate
 from rankfill.evaluation.cross_validation import CrossValidation, cross_validate
-from rankfill.evaluation.evaluate import Score, evaluate
+from rankfill.evaluation.evaluate import evaluate
 from rankfill.evaluation.paths import PathStep, PenaltyPath, path
 from rankfill.evaluation.streaming import StreamReport, StreamValidation, cross_validate_stream
 
@@ -11,7 +11,6 @@ __all__ = [
     "CrossValidation",
     "PathStep",
     "PenaltyPath",
-    "Score",
     "StreamReport",
     "StreamValidation",
     "certificate",

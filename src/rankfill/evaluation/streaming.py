@@ -1,8 +1,9 @@
 """Cross-validation in one stream: the data are read once, and V models learn from them side by side.
 
-Every rating belongs to one fold for good, by a hash of the ids of its user and item (`data.folds`). Model v learns
-from the ratings of all folds but v, and those of fold v only ever measure it. A batch is predicted before it is learned
-from, so each error is that of a model that knows nothing later in the stream either. The memory is that of V models.
+Every rating belongs to one fold for good, by a hash of the ids of its user and item (`data.folds`), or by its place in
+the stream: rating number i to fold i mod V. Model v learns from the ratings of all folds but v, and those of fold v
+only ever measure it. A batch is predicted before it is learned from, so each error is that of a model that knows
+nothing later in the stream either. The memory is that of V models.
 """
 
 import math
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +21,49 @@ from sklearn.base import clone
 
 from rankfill.data import Ratings
 from rankfill.data.batches import batches_of, read_batches
-from rankfill.data.folds import check_folds, hashed_folds
-from rankfill.evaluation.cross_validation import check_arguments
+from rankfill.data.folds import check_folds, hashed_folds, placed_folds
+from rankfill.evaluation.cross_validation import check_arguments, check_error
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import Model
-from rankfill.models.training import asked_to_stop
+from rankfill.models.base.settings import check_word
+from rankfill.models.base.training import asked_to_stop
 from rankfill.objectives.measures import ErrorSums, Measure
 
 Stream = Ratings | str | os.PathLike[str] | Iterable[Ratings]
+FoldsBy = Literal["pair", "place"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamReport(FoldErrors):
-    """After a batch. `errors` are those since the pass began; `latest` is the error on this batch alone."""
+    """What is known after one batch of a stream.
+
+    Attributes
+    ----------
+    measure : str
+        The name of the error: "rmse", "mae" or "nmae".
+    errors : ndarray of shape (n_folds,)
+        The error in each fold since the pass began.
+    error : float
+        The mean of the errors.
+    std_error : float
+        The standard error of that mean.
+    ratings : int
+        Number of ratings that have gone by, over all passes.
+    passes : int
+        Number of the pass, from 1.
+    latest : float
+        The error on this batch alone, NaN where nothing could be predicted yet.
+    seconds : float
+        Time since the stream began.
+
+    Examples
+    --------
+    >>> StreamReport("rmse", np.array([0.9, 1.1]), ratings=500, passes=1, latest=1.02, seconds=0.1)
+    rmse 1.0000 ± 0.1000 (2 folds)
+    """
 
     ratings: int
-    """How many have gone by, over all passes."""
     passes: int
-    """The number of the pass, from 1."""
     latest: float
     seconds: float
 
@@ -45,7 +72,28 @@ class StreamReport(FoldErrors):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamValidation(FoldErrors):
-    """The errors in the last pass, a report a batch in `history`, and the V models; prints as the error."""
+    """The errors of a cross-validated stream. Prints as the error with its standard error.
+
+    Attributes
+    ----------
+    measure : str
+        The name of the error: "rmse", "mae" or "nmae".
+    errors : ndarray of shape (n_folds,)
+        The error in each fold over the last pass.
+    error : float
+        The mean of the errors.
+    std_error : float
+        The standard error of that mean.
+    history : list of StreamReport
+        One report per batch.
+    models : list of Model
+        One model per fold, which has learned from all other folds.
+
+    Examples
+    --------
+    >>> StreamValidation("rmse", np.array([0.9, 1.1]), history=[], models=[])
+    rmse 1.0000 ± 0.1000 (2 folds)
+    """
 
     history: list[StreamReport]
     models: list[Model] = field(repr=False)
@@ -89,39 +137,65 @@ def cross_validate_stream(
     *,
     passes: int = 1,
     measure: Measure | None = None,
+    by: FoldsBy = "pair",
     seed: int = 0,
     callbacks: Iterable[Callable[[StreamReport], bool | None]] = (),
 ) -> StreamValidation:
-    """Cross-validates a model that learns by `partial_fit` while its data go by, once or `passes` times.
+    """Cross-validates a model that learns by `partial_fit`, while its data go by.
 
-    `ratings` are `Ratings` (in the order of their timestamps or of arrival), the path of a file, which is read in
-    batches and never held in memory, or batches of `Ratings` of your own. An iterator can be gone through once;
-    for more passes give a list. The first batch of all is learned without being scored; batches made here begin with
-    one rating and grow to 20,000, each at most a third of what went before. Each of `callbacks` is called
-    after every batch with a `StreamReport`, and ends the stream by returning True; Ctrl-C ends it too, and what was
-    found is kept.
+    The first batch of all is learned without being scored. Batches made here begin with one rating and grow to 20,000,
+    each at most a third of what went before. Ctrl-C ends the stream early and keeps what was found.
 
+    Parameters
+    ----------
+    model : Model
+        A model with `partial_fit`, such as `SGD`; it need not be fitted.
+    ratings : Ratings, path, or iterable of Ratings
+        Ratings in the order of their timestamps or of arrival; the path of a file, which is read in batches and never
+        held in memory; or batches of your own. An iterator can be gone through once; for more passes give a list.
+    folds : int, default=5
+        Number of models that learn side by side; at least 2.
+    passes : int, default=1
+        How often to go through the stream.
+    measure : {"rmse", "mae", "nmae"}, optional
+        The error to measure. By default the model's own `measure`.
+    by : {"pair", "place"}, default="pair"
+        What gives a rating its fold: a hash of its user and item, so that it keeps its fold in a stream that has grown
+        or comes in another order; or its place in the stream, number i going to fold i mod `folds`.
+    seed : int, default=0
+        Seed of that hash.
+    callbacks : iterable of callable, default=()
+        Each is called after every batch with a `StreamReport`, and ends the stream by returning True.
+
+    Returns
+    -------
+    StreamValidation
+
+    Examples
+    --------
     >>> import rankfill as rf
     >>> ratings = rf.synthetic.low_rank(200, 80, n_ratings=5000, rank=2, seed=0)
     >>> result = rf.cross_validate_stream(rf.SGD(rank=2), ratings, folds=4, passes=2)
     >>> len(result.errors), len(result.models), result.history[-1].passes
     (4, 4, 2)
     """
-    check_arguments(model, measure)
+    error = check_error(check_arguments(model, measure))
     check_incremental(model)
     check_folds(folds)
-    measure = measure or model.measure
-    learners = StreamingFolds(model, folds, measure)
+    check_word("by", by, FoldsBy)
+    learners = StreamingFolds(model, folds, error)
     history: list[StreamReport] = []
-    calls, seen, started = tuple(callbacks), 0, time.perf_counter()
+    calls, seen, place, started = tuple(callbacks), 0, 0, time.perf_counter()
     try:
         for number, batch in batches(ratings, passes):
             if history and number != history[-1].passes:
                 learners.begin_pass()
-            latest = learners.take(batch, hashed_folds(batch, folds, seed))
-            seen += len(batch)
+                place = 0
+            of_each = hashed_folds(batch, folds, seed) if by == "pair" else placed_folds(batch, folds, place)
+            latest = learners.take(batch, of_each)
+            seen, place = seen + len(batch), place + len(batch)
             seconds = time.perf_counter() - started
-            history.append(StreamReport(measure, learners.errors, seen, number, latest, seconds))
+            history.append(StreamReport(error, learners.errors, seen, number, latest, seconds))
             if asked_to_stop(calls, history[-1]):
                 break
     except KeyboardInterrupt:
@@ -129,7 +203,7 @@ def cross_validate_stream(
             raise
         warnings.warn(f"interrupted after {seen:,} ratings; the errors so far are kept", stacklevel=2)
     errors = history[-1].errors if history else np.full(folds, math.nan)
-    return StreamValidation(measure, errors, history, learners.models)
+    return StreamValidation(error, errors, history, learners.models)
 
 
 def batches(ratings: Stream, passes: int) -> Iterator[tuple[int, Ratings]]:

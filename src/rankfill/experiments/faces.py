@@ -1,4 +1,4 @@
-"""The experiment of Akyıldız (MLSS 2015): faces with a quarter of the pixels missing, filled in by three methods.
+"""Faces with a quarter of the pixels missing, filled in by three methods, as in Akyıldız (MLSS 2015).
 
 Each method sees the known pixels only. Over a set S of pixels of the pictures Y, filled in as F,
 
@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
+from rankfill.data.olivetti import olivetti
+from rankfill.experiments.frame import Asked
 from rankfill.images.measures import snr
 from rankfill.models import SGMF, Broyden, MultiplicativeNMF
-from rankfill.models.factors import FactorModel
-from rankfill.models.training import Callback, EpochReport
+from rankfill.models.base.factors import FactorModel
+from rankfill.models.base.training import Callback, EpochReport
 from rankfill.objectives.measures import rmse
 
 PUBLISHED = {"missing pixels": 0.75, "Broyden": 11.57, "NMF": 12.13}
@@ -108,3 +110,21 @@ def filled_by(model: FactorModel) -> NDArray[np.float32]:
     """The product of the factors, for the known pixels too."""
     product: NDArray[np.float32] = model.user_factors_ @ model.item_factors_.T
     return product
+
+
+def find_pictures(asked: Asked) -> tuple[NDArray[np.float32], str]:
+    """The Olivetti faces where they are, else made-up pictures of that shape, and what to call them."""
+    if not asked.quick:
+        try:
+            return olivetti(None if asked.data is None else asked.data / "olivetti"), "Olivetti, 400 faces of 64 x 64"
+        except FileNotFoundError:
+            return made_up(64, 400), "synthetic pictures of the shape of the Olivetti faces, which were not found"
+    return made_up(16, 60), "synthetic, quick: 60 pictures of 16 x 16"
+
+
+def made_up(side: int, n: int) -> NDArray[np.float32]:
+    """Pictures of rank 4 with a little noise, all pixels positive."""
+    rng = np.random.default_rng(0)
+    pixels = side * side
+    pictures = rng.random((pixels, 4)) @ rng.dirichlet(np.ones(4), n).T + 0.02 * rng.random((pixels, n))
+    return pictures.astype(np.float32)

@@ -9,7 +9,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from rankfill.experiments.faces import Filled, Holes
-from rankfill.plots import COLOURS, DPI, FAINT, INK, MUTED, saved
+from rankfill.plots.style import COLOURS, DPI, FAINT, INK, MUTED, finish
 
 PathLike = str | os.PathLike[str]
 ACROSS = 3
@@ -34,7 +34,7 @@ def side_by_side(holes: Holes, results: Sequence[Filled], path: PathLike | None 
         axes.set_title(name, fontsize=10, color=INK, fontweight="bold", pad=16)
         ratio = words.format(holes.snr(pictures)[0]) if words else ""
         axes.text(0.5, 1.02, ratio, transform=axes.transAxes, ha="center", fontsize=8.5, color=MUTED)
-    return saved(figure, path)
+    return finish(figure, path)
 
 
 def errors(results: Sequence[Filled], path: PathLike | None = None) -> Figure:
@@ -60,7 +60,7 @@ def errors(results: Sequence[Filled], path: PathLike | None = None) -> Figure:
             axes.set_title("RMS error of the pixels", loc="left", fontsize=10, color=INK, fontweight="bold")
         else:
             axes.legend(frameon=False, fontsize=8.5, labelcolor=INK)
-    return saved(figure, path)
+    return finish(figure, path)
 
 
 def _tiles(pictures: NDArray[np.float32]) -> NDArray[np.float32]:

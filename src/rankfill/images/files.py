@@ -1,7 +1,6 @@
 """Pictures as files: PNG, JPEG and what else Pillow reads, as arrays of uint8 or uint16."""
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
+from rankfill.data.atomic import whole_file
+
 PathLike = str | os.PathLike[str]
 _KEPT = ("L", "LA", "RGB", "RGBA")
 
 
 def read_picture(path: PathLike) -> NDArray[Any]:
-    """Height × width for grey, with a last axis for colours and for transparency."""
+    """Reads a picture from a file.
+
+    Parameters
+    ----------
+    path : path
+        A file in any format that Pillow reads, such as PNG or JPEG.
+
+    Returns
+    -------
+    ndarray of uint8 or uint16
+        Height × width for grey, with a last axis for colours and for transparency.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_picture(f"{folder}/grey.png", np.eye(3, dtype=np.uint8))
+    ...     read_picture(f"{folder}/grey.png").shape
+    (3, 3)
+    """
     try:
         with Image.open(path) as picture:
             if picture.mode.startswith("I"):
@@ -29,7 +49,23 @@ def read_picture(path: PathLike) -> NDArray[Any]:
 
 
 def write_picture(path: PathLike, picture: NDArray[Any]) -> None:
-    """Whole or not at all; uint8, or uint16 for grey, in the format that the name ends in."""
+    """Writes a picture to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        Where to write; its ending says the format.
+    picture : ndarray of uint8 or uint16
+        Height × width, or uint8 with a last axis for colours and for transparency.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_picture(f"{folder}/colours.png", np.zeros((4, 5, 3), np.uint8))
+    ...     read_picture(f"{folder}/colours.png").shape
+    (4, 5, 3)
+    """
     target = Path(path)
     kinds = Image.registered_extensions()
     if target.suffix.lower() not in kinds:
@@ -38,7 +74,5 @@ def write_picture(path: PathLike, picture: NDArray[Any]) -> None:
         raise ValueError(
             f"a picture file takes uint8, or uint16 in grey, found {picture.dtype} of shape {picture.shape}; convert it"
         )
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
-        written = Path(folder) / "picture"
-        Image.fromarray(picture).save(written, format=kinds[target.suffix.lower()])
-        written.replace(target)
+    with whole_file(target) as temporary:
+        Image.fromarray(picture).save(temporary, format=kinds[target.suffix.lower()])

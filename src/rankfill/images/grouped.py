@@ -17,23 +17,23 @@ from scipy.ndimage import gaussian_filter
 from sklearn.cluster import MiniBatchKMeans
 
 from rankfill.images.patches import Cut, Picture
-from rankfill.imputation import GaussianFactors
+from rankfill.imputation import GaussianFactors, Moments
 
 WIDEST_ROW = 80
 """Numbers in a square: 8 × 8 in grey, 5 × 5 in three colours."""
 STEP = 2
 SMOOTHING = 3.0
 GROUP, MOST_GROUPS = 600, 60
-"""Squares a group, about, and groups."""
+"""About how many squares make a group, and the most groups."""
 SAMPLE, GROUP_SAMPLE = 4000, 1000
-"""Squares to learn from, of all and of a group: these tell a covariance as well as all."""
+"""How many squares to learn from, of the picture and of a group: these tell a covariance as well as all."""
 PENALTY = 30.0
 CONTRAST = 0.02
-"""Of the range of the picture: fainter squares are told apart no further."""
+"""As a share of the range of the picture; squares with less are grouped as if they had this much."""
 
 
 def fill_by_groups(picture: Picture, seed: int) -> Picture:
-    """Height × width × channels, NaN where a pixel is missing."""
+    """Fills in a picture of height × width × channels in which NaN is a missing pixel."""
     rng = np.random.default_rng(seed)
     offset = _smooth(picture)
     size = max(1, min(int(np.sqrt(WIDEST_ROW / picture.shape[2])), *picture.shape[:2]))
@@ -41,11 +41,11 @@ def fill_by_groups(picture: Picture, seed: int) -> Picture:
     rows = cut.rows(picture - offset)
     wanted = np.asarray(np.isnan(rows).any(axis=1))
     scale = float(np.sqrt(np.nanmean(rows**2))) or 1.0
-    everything = GaussianFactors(rows.shape[1], PENALTY, passes=8).fit(_sampled(rows, rng, SAMPLE) / scale)
+    everything = GaussianFactors(rows.shape[1], PENALTY, passes=8).fit(_sample(rows, rng, SAMPLE) / scale)
     guessed = rows.copy()
     guessed[wanted] = everything.fill(rows[wanted] / scale) * scale
-    first = np.where(np.isnan(picture), cut.blended(guessed, np.ones(len(rows))) + offset, picture)
-    return cut.blended(
+    first = np.where(np.isnan(picture), cut.blend(guessed, np.ones(len(rows))) + offset, picture)
+    return cut.blend(
         _fill_groups(cut.rows(picture), cut.rows(first), wanted, everything, rng), wanted.astype(np.float64)
     )
 
@@ -53,49 +53,52 @@ def fill_by_groups(picture: Picture, seed: int) -> Picture:
 def _fill_groups(
     rows: Picture, guess: Picture, wanted: NDArray[np.bool_], everything: GaussianFactors, rng: np.random.Generator
 ) -> Picture:
-    """The wanted rows filled, each from the rows that look like it."""
-    levels = guess.mean(axis=1, keepdims=True)
-    looks = guess - levels
+    """Fills the wanted rows, each from the rows that look like it."""
+    means = guess.mean(axis=1, keepdims=True)
+    looks = guess - means
     least = CONTRAST * float(np.ptp(guess)) or 1.0
     contrasts = np.sqrt(np.mean(looks**2, axis=1, keepdims=True)) + least
     looks /= contrasts
-    groups = _grouped(looks, rng)
+    groups = _group_numbers(looks, rng)
     filled = guess.copy()
     for group in range(groups.max() + 1):
         members = np.flatnonzero(groups == group)
         asked = members[wanted[members]]
         if len(asked) == 0:
             continue
-        taught = _sampled(members, rng, GROUP_SAMPLE)
-        start = _as_seen(looks[taught], everything)
-        level, contrast = levels[taught], contrasts[taught]
-        model = GaussianFactors(rows.shape[1], PENALTY, passes=3, tol=0.0, prior=start.prior)
-        model.fit((rows[taught] - level) / contrast, init=start)
-        filled[asked] = model.fill((rows[asked] - levels[asked]) / contrasts[asked]) * contrasts[asked] + levels[asked]
+        taught = _sample(members, rng, GROUP_SAMPLE)
+        start = _moments(looks[taught])
+        mean, contrast = means[taught], contrasts[taught]
+        prior = _scaled_to(start.scatter, everything.covariance)
+        model = GaussianFactors(rows.shape[1], PENALTY, passes=3, tol=0.0, prior=prior)
+        model.fit((rows[taught] - mean) / contrast, init=start)
+        filled[asked] = model.fill((rows[asked] - means[asked]) / contrasts[asked]) * contrasts[asked] + means[asked]
     return filled
 
 
-def _as_seen(looks: Picture, everything: GaussianFactors) -> GaussianFactors:
-    """Mean and covariance of a group as guessed, and as its prior the covariance of everything at its size."""
-    start = GaussianFactors(everything.rank, PENALTY)
-    start.mean = looks.mean(axis=0)
-    centred = looks - start.mean
-    start.scatter = centred.T @ centred / len(looks)
-    size = max(float(np.trace(start.scatter)), 1e-6 * looks.shape[1])
-    start.prior = everything.covariance * (size / float(np.trace(everything.covariance)))
-    return start
+def _moments(looks: Picture) -> Moments:
+    """The mean and the scatter matrix of a group of squares as they are guessed."""
+    mean = looks.mean(axis=0)
+    centred = looks - mean
+    return Moments(mean, centred.T @ centred / len(looks))
 
 
-def _grouped(looks: Picture, rng: np.random.Generator) -> NDArray[np.int32]:
+def _scaled_to(scatter: Picture, covariance: Picture) -> Picture:
+    """The covariance scaled to the trace of the scatter; a flat group gets a little."""
+    size = max(float(np.trace(scatter)), 1e-6 * len(scatter))
+    return covariance * (size / float(np.trace(covariance)))
+
+
+def _group_numbers(looks: Picture, rng: np.random.Generator) -> NDArray[np.int32]:
     n_groups = int(np.clip(len(looks) // GROUP, 1, MOST_GROUPS))
     clusters = MiniBatchKMeans(
         n_groups, random_state=int(rng.integers(2**31)), n_init=1, batch_size=4096, max_iter=20, reassignment_ratio=0.0
     )
-    labels: NDArray[np.int32] = clusters.fit(_sampled(looks, rng, 5 * SAMPLE)).predict(looks)
+    labels: NDArray[np.int32] = clusters.fit(_sample(looks, rng, 5 * SAMPLE)).predict(looks)
     return labels
 
 
-def _sampled(rows: NDArray[Any], rng: np.random.Generator, n: int) -> NDArray[Any]:
+def _sample(rows: NDArray[Any], rng: np.random.Generator, n: int) -> NDArray[Any]:
     return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
 
 

@@ -10,6 +10,7 @@ from rankfill.data import Ratings
 from rankfill.images.grouped import fill_by_groups
 from rankfill.images.patches import Picture
 from rankfill.models import MODELS, Model
+from rankfill.models.base.settings import without_hints
 
 FACTOR_ANALYSIS = "factor-analysis"
 TILE, OVERLAP = 256, 64
@@ -19,16 +20,30 @@ TILE, OVERLAP = 256, 64
 def inpaint(
     image: ArrayLike, mask: ArrayLike | None = None, model: str | Model = FACTOR_ANALYSIS, *, seed: int = 0
 ) -> NDArray[Any]:
-    """The picture with the pixels under the mask filled in; the others stay as they are, to the bit.
+    """Fills in the missing pixels of a picture; the others stay as they are, to the bit.
 
-    `image` is height × width, or has a last axis of 2 (grey and transparency), 3 (colours) or 4 (colours and
-    transparency); whole numbers or real ones. Transparency is left alone. `mask` is true where a pixel is missing, for
-    all channels or with an axis for each; in a picture of real numbers NaN is missing, too.
+    Parameters
+    ----------
+    image : array of shape (height, width) or (height, width, channels)
+        Whole or real numbers. A last axis has 1 (grey), 2 (grey and transparency), 3 (colours) or 4 channels (colours
+        and transparency). Transparency is left alone. NaN is a missing pixel.
+    mask : array of bool, optional
+        True where a pixel is missing: height × width, or with the channels of the image. By default only NaN is
+        missing.
+    model : str or Model, default="factor-analysis"
+        "factor-analysis" learns what little squares of this picture look like (see `grouped.py`). A model of rankfill,
+        or its name such as "soft-impute", completes the picture as one matrix, its colours side by side so that they
+        share the factors of the rows.
+    seed : int, default=0
+        Seed of what factor analysis draws at random. A model has its own.
 
-    "factor-analysis" learns what little squares of this picture look like (see `grouped.py`). A model of rankfill, or
-    its name such as "soft-impute", completes the picture as one matrix, its colours side by side so that they share the
-    factors of the rows.
+    Returns
+    -------
+    ndarray
+        A copy of the image, of the same shape and type, without holes.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from rankfill.images import inpaint
     >>> picture = np.outer(np.arange(40), np.arange(50)).astype(np.uint16)
@@ -39,7 +54,7 @@ def inpaint(
     True
     """
     given = np.asarray(image)
-    missing = _missing(given, mask)
+    missing = _missing_pixels(given, mask)
     result = given.copy()
     pixels, holes = result.reshape(*given.shape[:2], -1), missing.reshape(*given.shape[:2], -1)
     n_colours = pixels.shape[2] - (pixels.shape[2] in (2, 4))
@@ -50,7 +65,7 @@ def inpaint(
     if np.isnan(picture).all(axis=(0, 1)).any():
         raise ValueError("a channel has no pixel that is seen; there is nothing to fill it from")
     lowest, highest = np.nanmin(picture), np.nanmax(picture)
-    filled = fill_by_groups(picture, seed) if model == FACTOR_ANALYSIS else _completed(picture, _model(model))
+    filled = fill_by_groups(picture, seed) if model == FACTOR_ANALYSIS else _complete(picture, _model(model))
     filled = np.clip(filled, lowest, highest)
     colours = holes[..., :n_colours]
     restored = filled[colours]
@@ -58,8 +73,8 @@ def inpaint(
     return result
 
 
-def _missing(image: NDArray[Any], mask: ArrayLike | None) -> NDArray[np.bool_]:
-    """One bool a number of the picture."""
+def _missing_pixels(image: NDArray[Any], mask: ArrayLike | None) -> NDArray[np.bool_]:
+    """Checks the picture and the mask; True for each number of the picture that is missing."""
     if image.ndim not in (2, 3) or (image.ndim == 3 and not 1 <= image.shape[2] <= 4) or image.size == 0:
         raise ValueError(f"a picture is height × width, or has 1 to 4 channels on a last axis, found {image.shape}")
     if image.dtype.kind not in "uif":
@@ -83,8 +98,8 @@ def _model(model: str | Model) -> Model:
     return MODELS[model]()
 
 
-def _completed(picture: Picture, model: Model) -> Picture:
-    """Tile by tile; where tiles overlap, their weights fall linearly to the edges."""
+def _complete(picture: Picture, model: Model) -> Picture:
+    """Fills in tile by tile; where tiles overlap, their weights fall linearly to the edges."""
     total, weight = np.zeros(picture.shape), np.zeros((*picture.shape[:2], 1))
     for rows in _tiles(picture.shape[0]):
         for columns in _tiles(picture.shape[1]):
@@ -101,12 +116,13 @@ def _as_matrix(picture: Picture, model: Model) -> Picture:
     if np.isnan(matrix).any() and not np.isnan(matrix).all():
         missing = np.nonzero(np.isnan(matrix))
         matrix = matrix.copy()
-        matrix[missing] = clone(model).fit(Ratings.from_dense(matrix)).predict(*missing)
+        with without_hints():
+            matrix[missing] = clone(model).fit(Ratings.from_dense(matrix)).predict(*missing)
     return np.nan_to_num(matrix).reshape(height, n_colours, width).transpose(0, 2, 1)
 
 
 def _tiles(length: int) -> list[slice]:
-    """Of equal length, each overlapping the next."""
+    """Parts of equal length that cover the whole, each overlapping the next."""
     if length <= TILE:
         return [slice(0, length)]
     n = -(-(length - OVERLAP) // (TILE - OVERLAP))

@@ -10,7 +10,22 @@ from numpy.typing import ArrayLike
 
 
 def psnr(original: ArrayLike, restored: ArrayLike) -> float:
-    """
+    """The peak signal-to-noise ratio of a restored picture, in decibels: more is nearer to the original.
+
+    Parameters
+    ----------
+    original : array
+        The picture as it was; its type tells the peak, see above.
+    restored : array
+        The picture as it was filled in, of the same shape.
+
+    Returns
+    -------
+    float
+        Infinite where both are equal.
+
+    Examples
+    --------
     >>> psnr(np.array([[0, 255]], np.uint8), np.array([[0, 204]], np.uint8))
     16.989700043360187
     """
@@ -20,7 +35,22 @@ def psnr(original: ArrayLike, restored: ArrayLike) -> float:
 
 
 def snr(original: ArrayLike, restored: ArrayLike) -> float:
-    """
+    """The signal-to-noise ratio of a restored picture, in decibels: more is nearer to the original.
+
+    Parameters
+    ----------
+    original : array
+        The picture as it was.
+    restored : array
+        The picture as it was filled in, of the same shape.
+
+    Returns
+    -------
+    float
+        Infinite where both are equal.
+
+    Examples
+    --------
     >>> snr([3.0, 4.0], [3.0, 4.5])
     20.0
     """

@@ -1,4 +1,4 @@
-"""A picture cut into overlapping squares, a row each, and put together again."""
+"""A picture cut into overlapping squares, one row per square, and put together again."""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -14,7 +14,7 @@ class Cut:
     >>> cut = Cut(picture.shape, size=2, step=2)
     >>> cut.rows(picture).shape  # tops at 0 and 1, lefts at 0 and 2
     (4, 4)
-    >>> (cut.blended(cut.rows(picture), np.ones(4)) == picture).all()
+    >>> (cut.blend(cut.rows(picture), np.ones(4)) == picture).all()
     np.True_
     """
 
@@ -28,7 +28,7 @@ class Cut:
         chosen = windows[np.ix_(self.tops, self.lefts)]
         return np.ascontiguousarray(chosen).reshape(len(self.tops) * len(self.lefts), -1)
 
-    def blended(self, rows: Picture, weights: NDArray[np.float64]) -> Picture:
+    def blend(self, rows: Picture, weights: NDArray[np.float64]) -> Picture:
         """The mean at each pixel of the squares over it, each with its weight; NaN where all of them weigh nothing."""
         squares = rows.reshape(len(self.tops), len(self.lefts), self.shape[2], self.size, self.size)
         weights = weights.reshape(len(self.tops), len(self.lefts), 1)

@@ -14,7 +14,7 @@ the optimum given W for the diagonal. With the full rank Σ = S, a plain Gaussia
 missing too, which takes many more passes.
 """
 
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,16 @@ from rankfill.kernels import HoledTable
 from rankfill.linalg import one_blas_thread
 
 LEAST_NOISE = 1e-6
-"""Of a column's variance: below it, a column is taken to follow from the others but for rounding."""
+"""As a share of a column's variance: with less, a column follows from the others but for rounding."""
 
 Table = NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """Where EM starts, and where it has arrived: the mean of the rows and their scatter matrix S around it."""
+
+    mean: NDArray[np.float64]
+    scatter: Table
 
 
 class GaussianFactors:
@@ -45,13 +52,18 @@ class GaussianFactors:
         self.tol = tol
         self.prior = prior
 
-    def fit(self, table: Table, init: "GaussianFactors | None" = None) -> Self:
+    @property
+    def moments(self) -> Moments:
+        """What another fit can start from."""
+        return Moments(self.mean, self.scatter)
+
+    def fit(self, table: Table, init: Moments | None = None) -> Self:
         """Stops when the entries of S move by less than `tol` (root mean square) in a pass."""
         self.fit_fill(table, init)
         return self
 
-    def fit_fill(self, table: Table, init: "GaussianFactors | None" = None) -> Table:
-        """The same; the table as filled in the last pass."""
+    def fit_fill(self, table: Table, init: Moments | None = None) -> Table:
+        """Fits, and returns the table as it was filled in the last pass."""
         with one_blas_thread():
             return self._passes(table, init)
 
@@ -61,11 +73,8 @@ class GaussianFactors:
         centred.fill(self._precision)
         return np.where(np.isnan(table), centred.values + self.mean, table)
 
-    def _passes(self, table: Table, init: "GaussianFactors | None") -> Table:
-        if init is None:
-            self.mean, self.scatter = np.zeros(table.shape[1]), _known_scatter(table)
-        else:
-            self.mean, self.scatter = init.mean, init.scatter
+    def _passes(self, table: Table, init: Moments | None) -> Table:
+        self.mean, self.scatter = init or Moments(np.zeros(table.shape[1]), _known_scatter(table))
         n_rows = len(table)
         self._noise = 1 / np.diag(np.linalg.inv(self._with_prior(n_rows)))
         self._set_precision(n_rows)

@@ -14,27 +14,54 @@ from rankfill.data import Ratings
 from rankfill.imputation.gaussian import GaussianFactors, Table
 from rankfill.imputation.selection import choose_gaussian
 from rankfill.models import Model
-from rankfill.models.settings import check_positive, check_whole
+from rankfill.models.base.settings import check_positive, check_whole
 
 
 class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fills NaN from the other columns of the row; what is known stays as it is, to the bit.
+    """Fills missing values of a table from the other columns of the row, in scikit-learn's manner.
 
-    Without a `model` it is `GaussianFactors`: low rank plus noise, the rank and the penalty chosen on entries held
-    out, unless given. With one, that model learns from the table as ratings of columns by rows, and new rows are
-    folded in; a model that takes no negative ratings is given them raised to zero.
+    Without a model this is factor analysis: a Gaussian of low rank plus noise (`GaussianFactors`). With one, that model
+    learns from the table as ratings of columns by rows, and new rows are folded in; a model that takes no negative
+    ratings is given them raised to zero. What is known stays as it is, to the bit.
 
     A row without any known entry gets the means of the columns, a column of one value that value, and a column without
     any value 0. Numbers filled in are real also in columns of whole numbers or of yes and no, where they read as
     expectations and chances. The output is float64, or float32 for float32.
 
-    rank: How many factors describe a row; None tries the full covariance matrix, then … 4, 2, 1 and 0.
-    penalty: How many rows of uncorrelated columns to add to those seen; None tries several.
-    held_out: The share of the known entries on which rank and penalty are chosen.
-    passes: The most passes over the table.
-    tol: Stop when the correlations of the columns move by less than this in a pass (root mean square).
-    clip: Keep what is filled in within the range of its column.
+    Parameters
+    ----------
+    model : Model, optional
+        A rankfill model to fill with; it is copied, not changed. By default factor analysis.
+    rank : int, optional
+        Number of factors that describe a row, from 0. By default the best on held-out entries of the full covariance
+        matrix, … 4, 2, 1 and 0. Only without a model.
+    penalty : float, optional
+        Number of rows of uncorrelated columns to add to those seen; positive. More pulls towards the means of the
+        columns. By default the best of several on held-out entries. Only without a model.
+    held_out : float, default=0.1
+        Share of the known entries on which rank and penalty are chosen; between 0 and 1.
+    passes : int, default=30
+        Most passes over the table; at least 1.
+    tol : float, default=0.002
+        Stop when the correlations of the columns move by less than this in a pass (root mean square).
+    clip : bool, default=True
+        Whether to keep what is filled in within the range of its column. The `clip` of a model is not used.
+    seed : int, default=0
+        Seed of the choice of the entries held out.
 
+    Attributes
+    ----------
+    model_ : GaussianFactors, Model or None
+        What has been learned; None where no column has two values.
+    means_ : ndarray of shape (n_columns,)
+        The mean of each column.
+    scales_ : ndarray of shape (n_columns,)
+        The standard deviation of each column.
+    n_features_in_ : int
+        Number of columns.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from rankfill import LowRankImputer
     >>> height = np.arange(150.0, 200)
@@ -67,24 +94,48 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.seed = seed
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learns means, scales and the model; `y` is not looked at."""
-        table = self._validated(X, reset=True).astype(np.float64)
+        """Learns means, scales and the model.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+            Numbers, NaN where one is missing.
+        y : object, optional
+            Not looked at; it is there for pipelines.
+
+        Returns
+        -------
+        LowRankImputer
+            Itself.
+        """
+        table = self._validate(X, reset=True).astype(np.float64)
         self._check_settings()
         self._set_columns(table)
-        standardised = self._standardised(table)
+        standardised = self._standardise(table)
         self.model_: Model | GaussianFactors | None = None  # no column has two values
         if standardised.shape[1] and self.model is None:
             self.model_ = choose_gaussian(
                 standardised, self.rank, self.penalty, self.held_out, self.passes, self.tol, self.seed
             )
         elif standardised.shape[1]:
-            self.model_ = self._fitted_model(standardised)
+            self.model_ = self._fit_model(standardised)
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """Fills each row from what the training rows have taught; the rows may be others."""
+        """Fills each row from what the training rows have taught.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_columns)
+            Rows with the same columns; they need not be those learned from.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The same numbers without holes.
+        """
         check_is_fitted(self)
-        given = self._validated(X, reset=False)
+        given = self._validate(X, reset=False)
         table = given.astype(np.float64)
         holes = np.isnan(table)
         filled = np.where(holes, self.means_, table)
@@ -92,7 +143,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         # A row with nothing known has the means already; one with nothing unknown needs no work.
         rows = np.flatnonzero(unsure.any(axis=1) & ~unsure.all(axis=1))
         if len(rows):
-            predicted = self._restored(self._predicted(self._standardised(table[rows])))
+            predicted = self._restore(self._predict(self._standardise(table[rows])))
             part = np.ix_(rows, self._varied)
             filled[part] = np.where(unsure[rows], predicted, filled[part])
         return filled.astype(given.dtype, copy=False)
@@ -103,7 +154,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _validated(self, X: Any, reset: bool) -> NDArray[np.floating]:
+    def _validate(self, X: Any, reset: bool) -> NDArray[np.floating]:
         kinds = (np.float64, np.float32)
         array: NDArray[np.floating] = validate_data(self, X, reset=reset, dtype=kinds, ensure_all_finite="allow-nan")
         return array
@@ -111,6 +162,11 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _check_settings(self) -> None:
         if self.model is not None and not isinstance(self.model, Model):
             raise TypeError(f"model must be a rankfill model or None, found {type(self.model).__name__}")
+        if self.model is not None and not self.model.predicts_ratings:
+            remedy = (
+                ', set feedback="explicit"' if "feedback" in self.model.get_params() else ", take another, such as ALS"
+            )
+            raise ValueError(f"{self.model!r} gives scores that only put items in order, not values to fill in{remedy}")
         for name in ("rank", "penalty"):
             if self.model is not None and getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} goes with model=None; set it on the model instead")
@@ -139,33 +195,26 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.scales_ = deviations * sizes
         self._lows, self._highs = lows[self._varied], highs[self._varied]
 
-    def _standardised(self, table: Table) -> Table:
+    def _standardise(self, table: Table) -> Table:
         """The columns with two or more values, each with mean 0 and variance 1 in training."""
         scaled: Table = (table[:, self._varied] - self.means_[self._varied]) / self.scales_[self._varied]
         return scaled
 
-    def _restored(self, standardised: Table) -> Table:
+    def _restore(self, standardised: Table) -> Table:
         table = standardised * self.scales_[self._varied] + self.means_[self._varied]
         return np.asarray(np.clip(table, self._lows, self._highs) if self.clip else table)
 
-    def _fitted_model(self, standardised: Table) -> Model:
-        model: Model = clone(self.model)
+    def _fit_model(self, standardised: Table) -> Model:
+        # What is filled in is clipped by column, which the model cannot do.
+        model: Model = clone(self.model).set_params(clip=False)
         ratings = Ratings.from_dense(standardised)
-        self._raised_by = 0.0
-        try:
-            model._check(ratings)
-        except ValueError:  # of negative ratings, or of what fit will say
-            self._raised_by = -float(ratings.values.min())
-            ratings = ratings.shifted(self._raised_by)
-        return model.fit(ratings)
+        self._raised_by = max(-float(ratings.values.min()), 0.0) if model.needs_nonnegative else 0.0
+        return model.fit(ratings.shifted(self._raised_by))
 
-    def _predicted(self, standardised: Table) -> Table:
+    def _predict(self, standardised: Table) -> Table:
         if isinstance(self.model_, GaussianFactors):
             return self.model_.fill(standardised)
         assert self.model_ is not None
         raised = standardised + self._raised_by
-        ratings = Ratings.from_dense(np.maximum(raised, 0.0) if self._raised_by else raised)
-        columns, scores = self.model_.recommend(ratings, n=raised.shape[1], exclude_seen=False)
-        predicted = np.empty(raised.shape)
-        np.put_along_axis(predicted, columns, scores, axis=1)
-        return predicted - self._raised_by
+        known = Ratings.from_dense(np.maximum(raised, 0.0) if self.model_.needs_nonnegative else raised)
+        return self.model_.predict_folded(known).astype(np.float64) - self._raised_by

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.imputation.gaussian import GaussianFactors, Table
+from rankfill.imputation.gaussian import GaussianFactors, Moments, Table
 
 PENALTY = 3.0
-"""Rows of uncorrelated columns; where nothing is chosen, and while the rank is."""
+"""In rows of uncorrelated columns: while the rank is chosen, and where nothing can be."""
 LARGER, SMALLER = (10.0, 30.0, 100.0), (0.3, 0.03)
 ROWS = 2000
 """As many rows are enough to choose by."""
@@ -22,7 +22,7 @@ GAIN, LOSS = 0.99, 1.05
 def choose_gaussian(
     table: Table, rank: int | None, penalty: float | None, held_out: float, passes: int, tol: float, seed: int
 ) -> GaussianFactors:
-    """Fitted to the whole table with the settings given, or for None with those best on the entries held out.
+    """Fits factor analysis to the whole table with the settings given, or for None those best on entries held out.
 
     From the full covariance matrix the rank is halved until that is clearly worse; then the penalty is raised, or else
     lowered, as long as that helps. Every trial goes on for a few passes where the best one stopped.
@@ -39,7 +39,7 @@ def choose_gaussian(
             return GaussianFactors(0, first.penalty, passes, tol).fit(table)
     if penalty is None and not trial.search((trial.best.rank, each) for each in LARGER):
         trial.search((trial.best.rank, each) for each in SMALLER)
-    return GaussianFactors(trial.best.rank, trial.best.penalty, passes, tol).fit(table, init=trial.best)
+    return GaussianFactors(trial.best.rank, trial.best.penalty, passes, tol).fit(table, init=trial.best.moments)
 
 
 class _Trial:
@@ -60,14 +60,14 @@ class _Trial:
         gained = False
         for rank, penalty in settings:
             model = GaussianFactors(rank, penalty, TRIAL_PASSES, 0.0)
-            error = self._error(model, self.best)
+            error = self._error(model, self.best.moments)
             if error < gain * self.least:
                 self.best, self.least, gained = model, error, True
             elif error >= loss * self.least:
                 break
         return gained
 
-    def _error(self, model: GaussianFactors, init: GaussianFactors | None) -> float:
+    def _error(self, model: GaussianFactors, init: Moments | None) -> float:
         return float(np.sum((model.fit_fill(self.table, init)[self.hidden] - self.answers) ** 2))
 
 

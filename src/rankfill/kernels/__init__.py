@@ -1,12 +1,14 @@
-"""The compiled kernels under readable names. `reference` holds a NumPy twin of each, equal to the bit."""
+"""The compiled kernels under readable names. The package `reference` holds a NumPy twin of each, equal to the bit."""
 
 from rankfill.kernels.blocks import BlockLoss, block_pass, block_weight
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
-from rankfill.kernels.factors import LANES, Growing, padded, padded_copy
+from rankfill.kernels.factors import LANES, Growing, RowPair, padded, padded_copy
 from rankfill.kernels.gaussian import HoledTable
+from rankfill.kernels.gibbs import OtherSide, RowPosterior, ThirdSide, draw_rows, normal_rows
 from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
+from rankfill.kernels.regressions import few_input_regressions, rater_regressions
 from rankfill.kernels.rounds import (
     Losses,
     Root,
@@ -17,7 +19,7 @@ from rankfill.kernels.rounds import (
     passive_aggressive_update,
 )
 from rankfill.kernels.rows import Rows, sort_into_rows
-from rankfill.kernels.scoring import predict_pairs, top_n
+from rankfill.kernels.scoring import predict_one, predict_pairs, top_n
 from rankfill.kernels.sparse import sparse_entries, sparse_gram, sparse_times
 from rankfill.kernels.threads import get_threads, instruction_set, set_threads
 
@@ -29,15 +31,21 @@ __all__ = [
     "HashedKeys",
     "HoledTable",
     "Losses",
+    "OtherSide",
     "Ridge",
     "Root",
     "RoundSums",
+    "RowPair",
+    "RowPosterior",
     "Rows",
     "Rule",
     "Slack",
     "SquaredErrors",
+    "ThirdSide",
     "block_pass",
     "block_weight",
+    "draw_rows",
+    "few_input_regressions",
     "get_threads",
     "gradient_online",
     "gradient_pass",
@@ -46,12 +54,15 @@ __all__ = [
     "make_grid",
     "move_factor",
     "multiplicative_rows",
+    "normal_rows",
     "padded",
     "padded_copy",
     "passive_aggressive_online",
     "passive_aggressive_pass",
     "passive_aggressive_update",
+    "predict_one",
     "predict_pairs",
+    "rater_regressions",
     "residuals",
     "set_threads",
     "shift_residuals",

@@ -28,7 +28,7 @@ def block_pass(
     and tanh(m/2)/2m, m = r (r − e). So an absolute error below `width` costs e²/(2 width) + ½ width.
     """
     return _native.block_pass(
-        rows.indptr, rows.indices, rows.values, residuals, own, other, loss, width, get_threads(), instruction_set()
+        rows.pattern, rows.values, residuals, own, other, loss, width, get_threads(), instruction_set()
     )
 
 

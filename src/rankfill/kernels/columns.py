@@ -1,7 +1,7 @@
 """Steps on one column at a time: Broyden's, by stochastic gradients, and columns solved with the dictionary fixed."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,12 @@ class ColumnRule:
     unit: float = 1.0
     inner: int = 2
     from_row: bool = False
+
+    def in_units(self, exponent: int) -> "ColumnRule":
+        """The same rule for ratings divided by 2 to the power of that even number."""
+        scale = 2.0**exponent
+        ridge = replace(self.ridge, penalty=self.ridge.penalty / scale, offset=self.ridge.offset / scale)
+        return replace(self, ridge=ridge, penalty=self.penalty / scale, unit=self.unit / scale)
 
     def native(self) -> _native.ColumnRule:
         return _native.ColumnRule(
@@ -66,14 +72,6 @@ class DictionaryGram:
             self.n_rows = n_rows
             self.forget()
 
-    def tensors(self, name: str) -> dict[str, NDArray[Any]]:
-        return {name: self.sums, f"{name}_age": np.append(self.age, self.n_rows)}
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], name: str) -> "DictionaryGram":
-        age, n_rows = tensors[f"{name}_age"].tolist()
-        return cls(tensors[name].copy(), np.array([age], np.int64), n_rows)
-
 
 class ColumnSums(NamedTuple):
     """`objective`: ‖y − C x‖² + penalty ‖C − C_before‖² + shrinkage ‖x − x̄‖²; `squared`: ‖y − C_before x‖²."""
@@ -94,7 +92,8 @@ def broyden_columns(
     """A Broyden step on each column in that order, or on `batch` columns together; the rows they observe ascend."""
     return ColumnSums(
         *_native.broyden_columns(
-            *columns,
+            columns.pattern,
+            columns.values,
             order,
             moving,
             dictionary,
@@ -116,7 +115,11 @@ def gradient_columns(
     rule: ColumnRule,
 ) -> ColumnSums:
     """A gradient step on each column in that order; both sums are the squared errors before the steps of C."""
-    return ColumnSums(*_native.gradient_columns(*columns, order, moving, dictionary, rule.native(), instruction_set()))
+    return ColumnSums(
+        *_native.gradient_columns(
+            columns.pattern, columns.values, order, moving, dictionary, rule.native(), instruction_set()
+        )
+    )
 
 
 def solve_columns(
@@ -124,4 +127,6 @@ def solve_columns(
 ) -> None:
     """Sets the row of every column that has entries to its x, the dictionary fixed."""
     order = np.arange(columns.n_rows, dtype=np.int32)
-    _native.solve_columns(*columns, order, moving, dictionary, rule.native(), get_threads(), instruction_set())
+    _native.solve_columns(
+        columns.pattern, columns.values, order, moving, dictionary, rule.native(), get_threads(), instruction_set()
+    )

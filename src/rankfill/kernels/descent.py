@@ -12,14 +12,14 @@ def residuals(
     rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], offset: float
 ) -> NDArray[np.float32]:
     """(r − offset) − row·x of every entry; the same bits whichever side the rows are."""
-    return _native.residuals(*rows, moving, fixed, offset, get_threads(), instruction_set())
+    return _native.residuals(rows.pattern, rows.values, moving, fixed, offset, get_threads(), instruction_set())
 
 
 def shift_residuals(
     rows: Rows, residuals: NDArray[np.float32], own: NDArray[np.float32], other: NDArray[np.float32], sign: float
 ) -> None:
     """residual ← residual + sign · own[row] · other[column]."""
-    _native.shift_residuals(rows.indptr, rows.indices, residuals, own, other, sign, get_threads(), instruction_set())
+    _native.shift_residuals(rows.pattern, residuals, own, other, sign, get_threads(), instruction_set())
 
 
 def move_factor(
@@ -34,8 +34,7 @@ def move_factor(
 ) -> None:
     """own[row] ← Σ residual · other / (penalty n^w + Σ other²), at least 0 if `nonnegative`; empty rows stay."""
     _native.move_factor(
-        rows.indptr,
-        rows.indices,
+        rows.pattern,
         residuals,
         own,
         other,
@@ -59,4 +58,6 @@ def multiplicative_rows(
 
     A factor whose denominator is zero stays, and so does a row without entries.
     """
-    _native.multiplicative_rows(*rows, moving, fixed, start, penalty, shrinkage, get_threads(), instruction_set())
+    _native.multiplicative_rows(
+        rows.pattern, rows.values, moving, fixed, start, penalty, shrinkage, get_threads(), instruction_set()
+    )

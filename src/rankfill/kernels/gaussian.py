@@ -25,8 +25,8 @@ class HoledTable:
     def __init__(self, values: NDArray[np.floating[Any]]) -> None:
         holes = np.isnan(values)
         self._n_columns = values.shape[1]
-        self._indptr = np.concatenate([[0], np.cumsum(holes.sum(axis=1))])
-        self._indices = np.nonzero(holes)[1].astype(np.int32)
+        indptr = np.concatenate([[0], np.cumsum(holes.sum(axis=1))])
+        self._holes = _native.Pattern(indptr, np.nonzero(holes)[1].astype(np.int32))
         self._padded = _padded(values)
         self._padded[:, : self._n_columns][holes] = 0.0
 
@@ -41,9 +41,7 @@ class HoledTable:
         `precision` is Λ, the inverse of the covariance of the columns. Returns Σ Λ_JJ⁻¹ over the rows: what the filled
         table lacks in covariance.
         """
-        sums = _native.fill_rows(
-            self._indptr, self._indices, self._padded, _padded(precision), get_threads(), instruction_set()
-        )
+        sums = _native.fill_rows(self._holes, self._padded, _padded(precision), get_threads(), instruction_set())
         upper = np.triu(sums[:, : self._n_columns])
         return upper + np.triu(upper, 1).T
 

@@ -25,7 +25,7 @@ class GradientRule:
     rate/√(1 + t/period); power rate·(1 + t/period)^−power; line-search the first of rate, rate/2, … with
     f(θ − η∇f) ≤ f(θ) − ½η‖∇f‖² for the loss and penalty f of this rating; adagrad rate/√G for each row, where G starts
     at 1 and grows by ‖g q − λ p‖²/rank. `width` is the ε or δ of the loss. With `biased` rows are (p, b_u, 1) and
-    (q, 1, b_i), and the ones do not move.
+    (q, 1, b_i); the ones do not move, and a bias is held by `bias_share` times the λ of its row (in G by all of it).
     """
 
     rank: int
@@ -35,6 +35,7 @@ class GradientRule:
     rate: float = 0.1
     power: float = 0.5
     penalty: float = 0.05
+    bias_share: float = 1.0
     period: float = 1.0
     nonnegative_users: bool = False
     nonnegative_items: bool = False
@@ -52,14 +53,21 @@ class RoundSums(NamedTuple):
     absolute: float
 
 
-class Grid(NamedTuple):
+class Grid:
     """Entries in groups × groups blocks; block (b, c) holds entries start[b · groups + c] … of users in group b and
-    items in group c. `users` and `items` go on for LOOK_AHEAD entries past the last."""
+    items in group c. `users` and `items` go on for LOOK_AHEAD entries past the last. Checked when it is made."""
 
-    users: NDArray[np.int32]
-    items: NDArray[np.int32]
-    values: NDArray[np.float32]
-    start: NDArray[np.int64]
+    __slots__ = ("items", "native", "start", "users", "values")
+
+    def __init__(
+        self,
+        users: NDArray[np.int32],
+        items: NDArray[np.int32],
+        values: NDArray[np.float32],
+        start: NDArray[np.int64],
+    ) -> None:
+        self.users, self.items, self.values, self.start = users, items, values, start
+        self.native = _native.Grid(users, items, values, start)
 
     @property
     def groups(self) -> int:
@@ -113,7 +121,7 @@ def gradient_pass(
     """
     return RoundSums(
         *_native.gradient_pass(
-            *grid,
+            grid.native,
             strata,
             user_factors,
             item_factors,

@@ -13,59 +13,85 @@ from rankfill.kernels.factors import Growing
 Arrays = tuple[NDArray[Any], ...]
 
 
-class HashedKeys:
-    """Distinct keys, numbered from 0, with a hash table over them. Keys are only ever added.
+class KeyView:
+    """The keys as they were at one moment, with a hash table over them; it never changes.
 
     Integers live in one int64 array; strings in UTF-8 bytes and offsets, the layout of Arrow.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
-        self._columns = tuple(Growing(array) for array in arrays)
-        self._slots = np.full(_native.slots_for(len(self)), -1, dtype=np.int32)
-        self._insert(0)
+    __slots__ = ("_native", "arrays", "of_strings", "slots")
 
-    @property
-    def of_strings(self) -> bool:
-        return len(self._columns) == 2
-
-    @property
-    def arrays(self) -> Arrays:
-        """(int64 keys,) or (uint8 bytes, int64 offsets)."""
-        return tuple(column.array for column in self._columns)
+    def __init__(self, slots: NDArray[np.int32], arrays: Arrays) -> None:
+        self.slots = slots
+        self.arrays = arrays  # (int64 keys,) or (uint8 bytes, int64 offsets)
+        self.of_strings = len(arrays) == 2
+        self._native: Any = (_native.StringView if self.of_strings else _native.IntegerView)(slots, *arrays)
 
     def __len__(self) -> int:
-        return len(self._columns[-1]) - self.of_strings
+        return len(self._native)
 
     def find(self, queries: Arrays) -> NDArray[np.int32]:
         """The index of each query, −1 where it is not among the keys."""
-        search = _native.find_strings if self.of_strings else _native.find_integers
-        return search(self._slots, *self.arrays, *queries)
+        indices: NDArray[np.int32] = self._native.find(*queries)
+        return indices
+
+    def find_one(self, key: int | str) -> int:
+        """The index of one key, −1 if it is not there; a TypeError for a number among strings or the reverse."""
+        index: int = self._native.find_one(key)
+        return index
+
+    def enter(self, first: int) -> int:
+        """Enters the keys from `first` on into the slots; the first that was there already, −1 if all are new."""
+        repeated: int = self._native.enter(first)
+        return repeated
+
+
+class HashedKeys:
+    """Distinct keys, numbered from 0. Keys are only ever added.
+
+    `view` is all that a reader needs. It is replaced by one assignment when keys have been added, so threads may read
+    while one thread adds: new keys go into room that no older view looks at, and an older view passes over their slots.
+    """
+
+    def __init__(self, arrays: Arrays, *, check: bool = True) -> None:
+        arrays = tuple(np.ascontiguousarray(array) for array in arrays)
+        if check and len(arrays) == 2:
+            _native.check_strings(*arrays)
+        self._columns = tuple(Growing(array) for array in arrays)
+        self.view = self._rehashed(len(arrays[-1]))
+        if (repeated := self.view.enter(0)) >= 0:
+            raise ValueError(f"keys must be distinct, found key {repeated} among those before it")
 
     def add(self, queries: Arrays) -> NDArray[np.int32]:
         """The index of each query; those not among the keys are appended in order of first appearance."""
-        indices = self.find(queries)
+        known = self.view
+        indices = known.find(queries)
         missing = np.flatnonzero(indices < 0)
         if len(missing):
-            known = len(self)
-            codes, uniques = factorize(select(queries, missing))
-            self._append(uniques)
-            if 2 * len(self) > len(self._slots):
-                self._slots = np.full(_native.slots_for(2 * len(self)), -1, dtype=np.int32)
-                self._insert(0)
+            codes, distinct = factorize(select(queries, missing))
+            self._append(distinct)
+            count = len(known) + _count(distinct)
+            if 2 * count > len(known.slots):
+                grown = self._rehashed(2 * count)
+                grown.enter(0)
             else:
-                self._insert(known)
-            indices[missing] = known + codes
+                grown = KeyView(known.slots, self._arrays())
+                grown.enter(len(known))
+            self.view = grown
+            indices[missing] = len(known) + codes
         return indices
 
+    def _arrays(self) -> Arrays:
+        return tuple(column.array for column in self._columns)
+
+    def _rehashed(self, room: int) -> KeyView:
+        return KeyView(np.full(_native.slots_for(room), -1, dtype=np.int32), self._arrays())
+
     def _append(self, keys: Arrays) -> None:
-        if self.of_strings:  # the new offsets count from the end of the known bytes
+        if len(keys) == 2:  # the new offsets count from the end of the known bytes
             keys = keys[0], keys[1][1:] + len(self._columns[0])
         for column, rows in zip(self._columns, keys, strict=True):
             column.extend(rows)
-
-    def _insert(self, first: int) -> None:
-        insert = _native.insert_strings if self.of_strings else _native.insert_integers
-        insert(self._slots, first, *self.arrays)
 
 
 def encode(strings: Sequence[str]) -> Arrays:
@@ -97,3 +123,7 @@ def select(arrays: Arrays, positions: NDArray[np.integer]) -> Arrays:
     chosen = np.concatenate([[0], np.cumsum(lengths)])
     within = np.arange(chosen[-1]) - np.repeat(chosen[:-1], lengths)
     return data[np.repeat(starts, lengths) + within], chosen
+
+
+def _count(arrays: Arrays) -> int:
+    return len(arrays[-1]) - (len(arrays) == 2)

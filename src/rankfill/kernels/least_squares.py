@@ -13,9 +13,9 @@ from rankfill.kernels.threads import get_threads, instruction_set
 
 @dataclass(frozen=True)
 class Ridge:
-    """What one side solves, row by row: with n the number of ratings of the row and w = 1 if `by_count`, else 0,
+    """What one side solves, row by row: with s = (n + base)^exponent for n ratings if `by_count`, else 1,
 
-        min ½ Σ (r − offset − row·x)² + ½ penalty n^w ‖factors‖² + ½ bias_penalty n^w bias²
+        min ½ Σ (r − offset − row·x)² + ½ penalty s ‖factors‖² + ½ bias_penalty s bias²
 
     With biases the row holds 1 in `held_column`, where the fixed rows hold theirs, and its own in `bias_column`,
     where they hold 1. With a `confidence` (implicit feedback) the sum is over all columns: weight 1 + confidence · r
@@ -32,12 +32,21 @@ class Ridge:
     held_column: int = -1
     confidence: float | None = None
     steps: int = 0
-    """Of conjugate gradients from where the row is; 0 solves the normal equations."""
+    """How many steps of conjugate gradients each row makes from where it is; 0 solves the normal equations."""
+    exponent: float = 1.0
+    base: float = 0.0
+    block: int = 0
+    """How many columns are solved at a time, the others as they are: a multiple of 16; 0 solves all at once."""
 
     @property
     def order(self) -> int:
         """How many unknowns a row has."""
         return self.rank + (self.bias_column >= 0)
+
+    def scales(self, n_ratings: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The s of rows with so many ratings."""
+        counts = n_ratings.astype(np.float64) + self.base
+        return counts**self.exponent if self.by_count else np.ones_like(counts)
 
     def of_users(self) -> "Ridge":
         """For rows (p, b, 1) of a biased model."""
@@ -60,6 +69,9 @@ class Ridge:
             implicit=self.confidence is not None,
             confidence=self.confidence or 0.0,
             steps=self.steps,
+            exponent=self.exponent,
+            base=self.base,
+            block=self.block,
         )
 
 
@@ -73,13 +85,15 @@ class SquaredErrors(NamedTuple):
 def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> None:
     """Replaces every row that has entries by the solution of its problem, or moves it there by `ridge.steps` steps."""
     gram = np.zeros((1, 1), np.float32) if ridge.confidence is None else gram_matrix(fixed)
-    _native.solve_rows(*rows, moving, fixed, ridge.native(), gram, get_threads(), instruction_set())
+    _native.solve_rows(rows.pattern, rows.values, moving, fixed, ridge.native(), gram, get_threads(), instruction_set())
 
 
 def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> SquaredErrors:
     """Over all ratings, e = r − offset − row·x, with implicit feedback e = 1 − row·x."""
     return SquaredErrors(
-        *_native.squared_errors(*rows, moving, fixed, ridge.native(), get_threads(), instruction_set())
+        *_native.squared_errors(
+            rows.pattern, rows.values, moving, fixed, ridge.native(), get_threads(), instruction_set()
+        )
     )
 
 

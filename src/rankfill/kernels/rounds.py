@@ -100,7 +100,15 @@ def passive_aggressive_pass(
     """Moves every row once through its entries, in an order drawn from (seed, row), the other side fixed."""
     return Losses(
         *_native.passive_aggressive_pass(
-            *rows, moving, fixed, rule.native(), seed, plainly=False, threads=get_threads(), isa=instruction_set()
+            rows.pattern,
+            rows.values,
+            moving,
+            fixed,
+            rule.native(),
+            seed,
+            plainly=False,
+            threads=get_threads(),
+            isa=instruction_set(),
         )
     )
 

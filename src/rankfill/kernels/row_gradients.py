@@ -17,32 +17,35 @@ def variance_reduced_pass(
     rows: Rows,
     moving: NDArray[np.float32],
     fixed: NDArray[np.float32],
-    memory: NDArray[np.float32],
     method: Reduction,
     penalty: float,
     shrinkage: float,
     step: float,
     inner: int,
     still: int,
+    bias: int,
+    bias_share: float,
     seed: int,
 ) -> None:
-    """Moves every row `inner` times through its entries to the minimum of Σ_k ½(r_k − w·x_k)² + ½ (λ n + κ) ‖w‖².
+    """Moves every row towards the minimum of Σ_k ½(r_k − w·x_k)² + ½ (λ n + κ) ‖w‖², in `inner` · n rounds.
 
-    λ is `penalty`, κ `shrinkage`. The step is step/L with L = max ‖x_k‖² + λ + κ/n. `memory` holds a number an entry:
-    the residual when it was last met.
-    Column `still` of the moving rows stays 1; −1 for none.
+    λ is `penalty`, κ `shrinkage`, n the number of entries of the row, which are drawn with replacement. The step is
+    step/L with L = max ‖x_k‖² + λ + κ/n. Column `still` of the moving rows stays 1, column `bias` is held by
+    `bias_share` ≤ 1 of that penalty; −1 for none.
     """
     _native.variance_reduced_pass(
-        *rows,
+        rows.pattern,
+        rows.values,
         moving,
         fixed,
-        memory,
         method,
         penalty,
         shrinkage,
         step,
         inner,
         still,
+        bias,
+        bias_share,
         seed,
         get_threads(),
         instruction_set(),
@@ -62,6 +65,16 @@ def full_gradient(
     """Writes the gradient of Σ_k ℓ(r_k − w·x_k) + ½ (λ n + κ) ‖w‖² of every row w; returns the sums of the losses."""
     return RoundSums(
         *_native.full_gradient(
-            *rows, moving, fixed, gradient, loss, width, penalty, shrinkage, get_threads(), instruction_set()
+            rows.pattern,
+            rows.values,
+            moving,
+            fixed,
+            gradient,
+            loss,
+            width,
+            penalty,
+            shrinkage,
+            get_threads(),
+            instruction_set(),
         )
     )

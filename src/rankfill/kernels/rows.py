@@ -1,6 +1,7 @@
 """A sparse matrix by rows, and the counting sort that makes one."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +10,54 @@ from rankfill.kernels import _native
 from rankfill.kernels.threads import get_threads
 
 
-class Rows(NamedTuple):
-    """Row r holds the entries `indptr[r]` … `indptr[r + 1] - 1` of `indices` (columns) and `values`."""
+class Rows:
+    """Row r holds the entries `indptr[r]` … `indptr[r + 1] - 1` of `indices` (columns) and `values`.
+
+    The arrays are checked once, here, and cannot be written through the attributes afterwards: a kernel follows the
+    indices of a `Rows` without looking at them again.
+
+    >>> rows = Rows(np.array([0, 2, 3]), np.array([1, 4, 1], np.int32), np.ones(3, np.float32))
+    >>> rows.n_rows, rows.n_columns
+    (2, 5)
+    """
+
+    __slots__ = ("indices", "indptr", "pattern", "values")
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float32]
 
+    def __init__(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
+        indptr, indices = _flat(indptr, "indptr", np.int64), _flat(indices, "indices", np.int32)
+        self._set(_native.Pattern(indptr, indices), indptr, indices, values)
+
+    def _set(
+        self,
+        pattern: _native.Pattern,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float32],
+    ) -> "Rows":
+        if values.shape != indices.shape:
+            raise ValueError(f"there must be one value for each of the {len(indices)} indices, found {values.shape}")
+        self.pattern = pattern  # what the kernels take for the first two arrays
+        self.indptr, self.indices, self.values = indptr, indices, values
+        return self
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.indptr, self.indices, self.values))
+
+    def __reduce__(self) -> tuple[type["Rows"], tuple[NDArray[Any], ...]]:
+        return Rows, tuple(self)
+
     @property
     def n_rows(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are at least: one more than the largest index."""
+        return self.pattern.n_columns
 
     def counts(self) -> NDArray[np.int64]:
         """How many entries each row has."""
@@ -28,9 +67,29 @@ class Rows(NamedTuple):
         """The row number of every entry."""
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), self.counts())
 
+    def of_rows(self, rows: NDArray[np.integer]) -> "Rows":
+        """Some rows, in the order given."""
+        counts = self.counts()[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        places = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Rows(indptr, self.indices[places], self.values[places])
+
+    def _replace(self, *, values: NDArray[np.float32]) -> "Rows":
+        """The same pattern, not checked again, with other values."""
+        return Rows.__new__(Rows)._set(self.pattern, self.indptr, self.indices, values)
+
+    def in_units(self, exponent: int) -> "Rows":
+        """The same entries, their values divided by 2 to the power of that number; infinite where that is too much."""
+        if exponent == 0:
+            return self
+        with np.errstate(over="ignore"):
+            return self._replace(values=np.ldexp(self.values, -exponent))
+
     def transposed(self, n_columns: int) -> "Rows":
         """The same entries by column; within a column, rows ascend."""
-        return Rows(*_native.transpose(*self, n_columns, get_threads()))
+        indptr, indices, values = _native.transpose(self.pattern, self.values, n_columns, get_threads())
+        pattern = _native.Pattern.trusted(indptr, indices, self.n_rows)
+        return Rows.__new__(Rows)._set(pattern, _read_only(indptr), _read_only(indices), values)
 
 
 def sort_into_rows(
@@ -44,3 +103,18 @@ def sort_into_rows(
     """Stable counting sort by key. The second result says where each entry came from (empty unless asked for)."""
     sorted_rows = _native.counting_sort(keys, indices, values, n_keys, with_order, get_threads())
     return Rows(*sorted_rows[:3]), sorted_rows[3]
+
+
+def _flat(array: NDArray[Any], name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+    if array.ndim != 1 or array.dtype != dtype:
+        raise ValueError(
+            f"{name} must be a vector of {np.dtype(dtype)}, found {array.dtype} in {array.ndim} dimensions; "
+            f"convert it: {name}.astype(np.{np.dtype(dtype)})"
+        )
+    return _read_only(np.ascontiguousarray(array))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view

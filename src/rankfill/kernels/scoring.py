@@ -30,6 +30,21 @@ def predict_pairs(
     )
 
 
+def predict_one(
+    user: int,
+    item: int,
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    default_user: NDArray[np.float32],
+    default_item: NDArray[np.float32],
+    both_unknown: float,
+) -> float:
+    """`predict_pairs` for a single pair, without the arrays: one or two microseconds."""
+    return _native.predict_one(
+        user, item, user_factors, item_factors, default_user, default_item, both_unknown, instruction_set()
+    )
+
+
 def top_n(
     user_factors: NDArray[np.float32],
     item_factors: NDArray[np.float32],

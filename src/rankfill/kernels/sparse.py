@@ -1,6 +1,7 @@
 """Products of a sparse matrix whose values may be any numbers of the caller's: of `rows` only the pattern is read.
 
-Values and blocks are both float64 or both float32; sums are in that precision, in one order for any number of threads.
+Values and blocks are both float64 or both float32; sums are in that precision unless a function says otherwise, in one
+order for any number of threads.
 """
 
 from typing import Any, TypeVar
@@ -20,27 +21,26 @@ def sparse_entries(rows: Rows, left: NDArray[Real], right: NDArray[Real]) -> NDA
     """left[row]·right[column] of every entry."""
     product: Any = _native.sparse_entries if left.dtype == np.float64 else _native.sparse_entries_float
     wide = (_padded(block) for block in (left, right))
-    entries: NDArray[Real] = product(rows.indptr, rows.indices, *wide, get_threads(), instruction_set())
+    entries: NDArray[Real] = product(rows.pattern, *wide, get_threads(), instruction_set())
     return entries
 
 
 def sparse_times(rows: Rows, values: NDArray[Real], block: NDArray[Real]) -> NDArray[Real]:
     """The matrix with these values times a dense block: Σ values · block[column] for every row."""
     product: Any = _native.sparse_times if values.dtype == np.float64 else _native.sparse_times_float
-    result: NDArray[Real] = product(rows.indptr, rows.indices, values, block, get_threads(), instruction_set())
+    result: NDArray[Real] = product(rows.pattern, values, block, get_threads(), instruction_set())
     return result
 
 
-def sparse_gram(
-    rows: Rows, values: NDArray[np.float64], columns: Rows, column_values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The lower triangle of A Aᵀ, dense, zeros above; `columns` and `column_values` are the same matrix A by column."""
-    return _native.sparse_gram(
-        *(rows.indptr, rows.indices, values),
-        *(columns.indptr, columns.indices, column_values),
-        get_threads(),
-        instruction_set(),
-    )
+def sparse_gram(rows: Rows, values: NDArray[Real], columns: Rows, column_values: NDArray[Real]) -> NDArray[Real]:
+    """The lower triangle of A Aᵀ, dense, zeros above, summed in float64.
+
+    `columns` and `column_values` are the same matrix A by column.
+    """
+    product: Any = _native.sparse_gram if values.dtype == np.float64 else _native.sparse_gram_float
+    matrix = rows.pattern, values, columns.pattern, column_values
+    result: NDArray[Real] = product(*matrix, get_threads(), instruction_set())
+    return result
 
 
 def _padded(block: NDArray[Real]) -> NDArray[Real]:

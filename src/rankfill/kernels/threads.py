@@ -32,7 +32,25 @@ _instruction_set = _fastest_instruction_set()
 
 
 def set_threads(n: int | None) -> None:
-    """Sets how many threads the kernels may use; None means all cores. Results are the same to the bit."""
+    """Sets how many threads the library may use.
+
+    Results are the same to the bit for any number of threads and on every instruction set. Dense products and
+    decompositions are left to NumPy's BLAS, whose last bits depend on the kind of processor it was chosen for
+    (``OPENBLAS_CORETYPE``): models that use them repeat to the bit on like machines only.
+
+    Parameters
+    ----------
+    n : int or None
+        The number of threads, at least 1; None means all cores that this process may use.
+
+    Examples
+    --------
+    >>> before = get_threads()
+    >>> set_threads(2)
+    >>> get_threads()
+    2
+    >>> set_threads(before)
+    """
     global _threads
     if n is not None and not isinstance(n, Integral):
         raise TypeError(f"threads must be a whole number or None for all cores, found {n!r}")
@@ -42,6 +60,15 @@ def set_threads(n: int | None) -> None:
 
 
 def get_threads() -> int:
+    """The number of threads that the kernels may use.
+
+    At first that is the environment variable RANKFILL_THREADS, or all cores.
+
+    Examples
+    --------
+    >>> get_threads() >= 1
+    True
+    """
     return _threads
 
 

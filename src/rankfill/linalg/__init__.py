@@ -1,14 +1,13 @@
 """Large matrices that are never written out: sparse, low-rank, and the sum of both."""
 
 from rankfill.linalg.blas import one_blas_thread
+from rankfill.linalg.bounds import is_spectral_bound, spectral_bound
 from rankfill.linalg.low_rank import LowRank, balanced, orthonormal
-from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank
+from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank, Transposed
 from rankfill.linalg.singular import (
     SingularPairs,
-    is_spectral_bound,
     krylov_pairs,
     leading_pairs,
-    spectral_bound,
     start_block,
     subspace_iteration,
 )
@@ -21,6 +20,7 @@ __all__ = [
     "SingularPairs",
     "SparseMatrix",
     "SparsePlusLowRank",
+    "Transposed",
     "balanced",
     "beside",
     "is_spectral_bound",

@@ -8,8 +8,11 @@ from threadpoolctl import ThreadpoolController
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """For loops that go back and forth between BLAS and the kernels: its threads would wait in circles beside theirs,
-    and sums would depend on how many there are."""
+    """A context in which BLAS takes one thread.
+
+    For loops that go back and forth between BLAS and the kernels: its threads would wait in circles beside theirs, and
+    sums would depend on how many there are.
+    """
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limited
 

@@ -86,6 +86,18 @@ class SparseMatrix:
         return sparse_gram(*smaller, *larger)
 
 
+class Transposed:
+    """A matrix with users and items swapped."""
+
+    def __init__(self, matrix: Operator) -> None:
+        self.matrix = matrix
+        self.times, self.transposed_times = matrix.transposed_times, matrix.times
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape[1], self.matrix.shape[0]
+
+
 class SparsePlusLowRank:
     """A sparse matrix plus left·rightᵀ."""
 

@@ -26,6 +26,18 @@ def tall_times(tall: Block, small: Block) -> Block:
     return result
 
 
+def combine(tall: Block, small: Block) -> Block:
+    """tall · small in the memory of `tall`; small has no more columns than rows."""
+    width = small.shape[1]
+
+    def work(rows: slice) -> Block:
+        tall[rows, :width] = tall[rows] @ small
+        return tall[rows, :width]
+
+    _each_part(len(tall), small.size, work)
+    return tall[:, :width]
+
+
 def tall_gram(one: Block, other: Block) -> Block:
     """oneᵀ · other."""
     parts = _each_part(len(one), one.shape[1] * other.shape[1], lambda rows: one[rows].T @ other[rows])

@@ -14,22 +14,68 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import padded, padded_copy
-from rankfill.models.factors import FactorModel
-from rankfill.models.settings import check_positive, check_word
-from rankfill.models.training import Callback, Training
+from rankfill.models.base.explanation import Part
+from rankfill.models.base.factors import FactorModel
+from rankfill.models.base.reasons import OwnRatings, Reading
+from rankfill.models.base.settings import check_positive, check_word
+from rankfill.models.base.training import Callback, Training
 
 Effects = Literal["none", "items", "users", "both"]
 
 
 class Bias(FactorModel):
-    """The mean rating with the effects of the item and of the user.
+    """The mean rating, with the effect of each user and of each item: the baseline of everything.
 
-    The effects are held as factors: user (1, d̃_u), item (b̃_i, 1). An unknown user or item has no effect.
+    Use it to see what a model has to beat, or where there are too few ratings to learn more. Cold start: an unknown
+    user or item has no effect, and for a pair of both the answer is the mean rating.
 
+    Parameters
+    ----------
+    effects : {"both", "items", "users", "none"}, default="both"
+        Whose effects are added to the mean rating.
+    shrinkage : float, default=5.0
+        How many ratings of the average person an effect is mixed with, zero or more. Larger values trust users and
+        items with few ratings less; 0 takes plain means.
+    clip : bool, default=True
+        Keep predictions within the range of the ratings.
+
+    Attributes
+    ----------
+    user_effects_ : ndarray of shape (n_users,)
+        How far each user is above what the items rated suggest; zero where there are no ratings.
+    item_effects_ : ndarray of shape (n_items,)
+        How far each item is above the mean rating; zero where there are no ratings. A prediction is
+        ``mean_ + user_effects_[u] + item_effects_[i]``.
+    user_factors_, item_factors_ : ndarray of shape (n_users, 2) and (n_items, 2)
+        The same numbers as factors: (1, user effect) and (mean rating + item effect, 1).
+    user_biases_, item_biases_ : ndarray of shape (n_users,) and (n_items,)
+        Zeros: the effects are kept as factors.
+    users_, items_ : Vocabulary
+        The ids, in the order of the rows.
+    mean_ : float
+        The mean rating.
+    range_ : tuple of two floats
+        The least and the greatest rating, without the few that stand far apart from all others.
+    n_ratings_ : int
+        The number of ratings learned from.
+    rank_ : int
+        The number of columns of the factors, 2.
+    biased_ : bool
+        Whether there are biases beside the factors: False.
+    offset_ : float
+        What is added to the product of the factors: 0.
+    history_ : list of EpochReport
+        The one pass over the ratings.
+
+    Examples
+    --------
     >>> from rankfill import Bias, Ratings
     >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "milk", "tea"], [5, 2, 4])
-    >>> Bias(effects="items", shrinkage=0).fit(ratings).predict("bob", ["tea", "milk"])
+    >>> model = Bias(effects="items", shrinkage=0).fit(ratings)
+    >>> model.predict("bob", ["tea", "milk"])
     array([4.5, 2. ], dtype=float32)
+    >>> model.item_effects_.round(2)  # in the order of model.items_: milk, tea
+    array([-1.67,  0.83], dtype=float32)
     """
 
     readable_factors: ClassVar[bool] = False
@@ -39,6 +85,19 @@ class Bias(FactorModel):
         self.effects = effects
         self.shrinkage = shrinkage
         self.clip = clip
+
+    @property
+    def user_effects_(self) -> NDArray[np.float32]:
+        """How far each user is above what the items rated suggest, in the order of `users_`."""
+        self._check_fitted()
+        return self._users.array[:, 1].copy()
+
+    @property
+    def item_effects_(self) -> NDArray[np.float32]:
+        """How far each item is above the mean rating, in the order of `items_`."""
+        self._check_fitted()
+        effects: NDArray[np.float32] = self._items.array[:, 0] - np.float32(self.mean_)
+        return effects
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
@@ -55,18 +114,16 @@ class Bias(FactorModel):
                 training.report(train**2 * len(ratings), train)
 
     def _set_effects(self, ratings: Ratings) -> None:
-        item_level = np.full(ratings.n_items, self.mean_)
+        item_means = np.full(ratings.n_items, self.mean_)
         if self.effects in ("items", "both"):
-            item_level += self.shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
-        items = np.column_stack([item_level, np.ones(ratings.n_items)])
+            item_means += self.shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
+        items = np.column_stack([item_means, np.ones(ratings.n_items)])
         self._set_factors(padded_copy(np.zeros((ratings.n_users, 2))), padded_copy(items), rank=2)
-        self._users.array[:, :2] = self.fold_in(ratings)
+        self._users.array[:, :2] = self._fold_in(ratings)
 
-    def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
+    def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
         """Rows (1, d̃_u) for people not in training; the items keep their effects."""
-        self._check_fitted()
-        known = self._in_own_items(new_user_ratings)
-        rows = np.zeros((new_user_ratings.n_users, 2), dtype=np.float32)
+        rows = np.zeros((known.n_users, 2), dtype=np.float32)
         rows[:, 0] = 1
         if self.effects in ("users", "both"):
             left_over = known.values - self._items.array[known.item_indices, 0]
@@ -74,25 +131,66 @@ class Bias(FactorModel):
         return rows
 
     def predict_rows(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Predictions by row number, in double and not clipped."""
-        levels: NDArray[np.float64] = self._items.array[items, 0] + self._users.array[users, 1].astype(np.float64)
-        return levels
+        """Predicts by row number, in double precision and not clipped.
+
+        Parameters
+        ----------
+        users, items : ndarray of int32
+            Row numbers, as many of one as of the other, all of them known.
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        scores: NDArray[np.float64] = self._items.array[items, 0] + self._users.array[users, 1].astype(np.float64)
+        return scores
 
     def shrunk_mean(
         self, groups: NDArray[np.int32], values: NDArray[np.floating], n_groups: int
     ) -> NDArray[np.float64]:
-        """Σ values / (α + count) of each group; 0 for an empty one."""
+        """Computes Σ values / (shrinkage + count) of each group; 0 for an empty one.
+
+        Parameters
+        ----------
+        groups : ndarray of int32
+            The group of each value.
+        values : ndarray
+            What to take means of.
+        n_groups : int
+            The number of groups.
+
+        Returns
+        -------
+        ndarray of float64
+            One mean per group.
+        """
         sums = np.bincount(groups, weights=values, minlength=n_groups)
         counts = np.bincount(groups, minlength=n_groups)
         means = np.zeros(n_groups)
         np.divide(sums, self.shrinkage + counts, out=means, where=counts > 0)
         return means
 
+    def _reading(self, user: int, item: int, own: OwnRatings | None) -> Reading:
+        parts = [Part("level", "mean rating", self.mean_)]
+        if user >= 0:
+            parts.append(Part("user", "", float(self._users.array[user, 1])))
+        if item >= 0:
+            parts.append(Part("item", "", float(self._items.array[item, 0]) - self.mean_))
+        return Reading(parts)
+
     def _default_user(self) -> NDArray[np.float32]:
         return _row(1.0, 0.0)
 
     def _default_item(self) -> NDArray[np.float32]:
         return _row(self.mean_, 1.0)
+
+
+def bias_of(users: NDArray[np.float32], items: NDArray[np.float32], mean: float) -> Bias:
+    """The bias model with these rows of factors."""
+    bias = Bias(clip=False)
+    bias.mean_ = mean
+    bias._set_factors(padded_copy(users), padded_copy(items), rank=2)
+    return bias
 
 
 def _row(first: float, second: float) -> NDArray[np.float32]:

@@ -10,13 +10,14 @@ The logistic loss takes ratings of −1 and +1 only; its prediction r̂ is a mar
 At a kink the slope is 0, one of the subgradients. `cpp/include/rankfill/losses.hpp` has the same formulas.
 """
 
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-LossName = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
+from rankfill.kernels.gradients import LossName
+
 LOSSES: tuple[LossName, ...] = get_args(LossName)
 
 CURVATURE: dict[LossName, float] = {"squared": 1.0, "huber": 1.0, "logistic": 0.25}

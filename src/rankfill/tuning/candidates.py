@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rankfill.models import Model
-from rankfill.models.base import WarmPath
+from rankfill.models.base.model import WarmPath
 
 Params = dict[str, Any]
 Space = Mapping[str, Any]
@@ -37,7 +37,7 @@ def candidates(model: Model, grid: Space | None, distributions: Space | None, tr
             raise TypeError(f"what to try for {name} must be a list of values, found {values!r}")
         if not hasattr(values, "rvs") and len(values) == 0:
             raise ValueError(f"there is nothing to try for {name}; give at least one value")
-    found = _products(space) if distributions is None else _draws(space, trials, seed)
+    found = _combinations(space) if distributions is None else _draw_all(space, trials, seed)
     return list({repr(params): params for params in found}.values())
 
 
@@ -59,19 +59,19 @@ def _regularises(name: str, value: Any) -> bool:
     return name in STRENGTH and isinstance(value, Real)
 
 
-def _products(grid: Space) -> list[Params]:
+def _combinations(grid: Space) -> list[Params]:
     values = [[_plain(each) for each in choices] for choices in grid.values()]
     return [dict(zip(grid, combination, strict=True)) for combination in itertools.product(*values)]
 
 
-def _draws(distributions: Space, trials: int, seed: int) -> list[Params]:
+def _draw_all(distributions: Space, trials: int, seed: int) -> list[Params]:
     if not isinstance(trials, Integral) or trials < 1:
         raise ValueError(f"trials must be a whole number of at least 1, found {trials!r}")
     random = np.random.default_rng(seed)
-    return [{name: _drawn(name, each, random) for name, each in distributions.items()} for _ in range(trials)]
+    return [{name: _draw(name, each, random) for name, each in distributions.items()} for _ in range(trials)]
 
 
-def _drawn(name: str, values: Any, random: np.random.Generator) -> Any:
+def _draw(name: str, values: Any, random: np.random.Generator) -> Any:
     if hasattr(values, "rvs"):
         return _plain(values.rvs(random_state=random))
     if not isinstance(values, tuple):

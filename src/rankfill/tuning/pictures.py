@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from rankfill.evaluation.streaming import StreamReport
-from rankfill.plots import COLOURS, DPI, INK, MUTED, PathLike, little_ink, saved
+from rankfill.objectives.scores import parse_score
+from rankfill.plots.style import COLOURS, DPI, INK, MUTED, PathLike, finish, little_ink
 from rankfill.tuning.result import Trial
-from rankfill.tuning.table import shown
+from rankfill.tuning.table import value_text
 
 COLOUR, PANEL = COLOURS[0], (4.6, 3.6)
 BARS: dict[str, Any] = {"fmt": "o", "markersize": 4, "color": COLOUR, "elinewidth": 1.2, "capsize": 3, "zorder": 4}
@@ -34,7 +35,7 @@ def tuning_plot(trials: Sequence[Trial], best: Trial, path: PathLike | None = No
         _dress(axes, best.measure if number == 0 else "", name)
     if any(trial.dropped for trial in tried):
         axes.set_title("faint: dropped early", loc="right", fontsize=8.5, color=MUTED)
-    return saved(figure, path)
+    return finish(figure, path)
 
 
 def stream_plot(history: Sequence[StreamReport], path: PathLike | None = None) -> Figure:
@@ -63,19 +64,20 @@ def stream_plot(history: Sequence[StreamReport], path: PathLike | None = None) -
     axes.set_title("bold: running, thin: batch by batch", loc="right", fontsize=8.5, color=MUTED)
     label = f"{errors[-1]:.4f} ± {bars[-1]:.4f}"
     _annotate(axes, label, (1, errors[-1]), "axes fraction", "data", (7, 0), ha="left", va="center")
-    return saved(figure, path)
+    return finish(figure, path)
 
 
 def _draw_parameter(axes: Axes, name: str, tried: Sequence[Trial], best: Trial) -> None:
     place = _scale(axes, [trial.params[name] for trial in tried])
     finished = sorted((trial for trial in tried if not trial.dropped), key=lambda trial: place(trial.params[name]))
     dropped = [trial for trial in tried if trial.dropped]
+    sign = -1 if parse_score(best.measure).higher_is_better else 1  # what is below is best, or what is above
     lowest: dict[float, float] = {}
     for trial in finished:
         where = place(trial.params[name])
-        lowest[where] = min(lowest.get(where, math.inf), trial.error)
+        lowest[where] = min(lowest.get(where, math.inf), trial.loss)
     if len(best.params) == 1 or 2 * len({repr(trial.params[name]) for trial in tried}) <= len(tried):
-        axes.plot(list(lowest), list(lowest.values()), color=COLOUR, linewidth=1.5, zorder=3)
+        axes.plot(list(lowest), [sign * loss for loss in lowest.values()], color=COLOUR, linewidth=1.5, zorder=3)
     axes.errorbar(
         [place(trial.params[name]) for trial in finished],
         [trial.error for trial in finished],
@@ -85,12 +87,14 @@ def _draw_parameter(axes: Axes, name: str, tried: Sequence[Trial], best: Trial) 
     places, errors = [place(trial.params[name]) for trial in dropped], [trial.error for trial in dropped]
     axes.plot(places, errors, "o", markersize=4, markerfacecolor="none", color=MUTED, alpha=0.6, zorder=2)
     axes.plot(place(best.params[name]), best.error, "o", color=COLOUR, markersize=8, zorder=5)
-    bottom = best.error - float(np.nan_to_num(best.std_error))
-    label = f"best {best.error:.4f}\nat {shown(best.params[name])}"
-    _annotate(axes, label, (place(best.params[name]), bottom), "data", "data", (0, -6), ha="center", va="top")
+    bottom = best.loss - float(np.nan_to_num(best.std_error))
+    align = {"ha": "center", "va": "top" if sign > 0 else "bottom"}
+    label = f"best {best.error:.4f}\nat {value_text(best.params[name])}"
+    _annotate(axes, label, (place(best.params[name]), sign * bottom), "data", "data", (0, -6 * sign), **align)
     axes.margins(x=0.1)
-    top = _top([trial.error + float(np.nan_to_num(trial.std_error)) for trial in tried], bottom)
-    axes.set_ylim(bottom - 0.3 * (top - bottom), top + 0.05 * (top - bottom))
+    top = _top([trial.loss + float(np.nan_to_num(trial.std_error)) for trial in tried], bottom)
+    limits = bottom - 0.3 * (top - bottom), top + 0.05 * (top - bottom)
+    axes.set_ylim(min(sign * limit for limit in limits), max(sign * limit for limit in limits))
 
 
 def _top(errors: Sequence[float], bottom: float) -> float:
@@ -109,11 +113,11 @@ def _scale(axes: Axes, values: Sequence[Any]) -> Callable[[Any], float]:
             axes.xaxis.set_minor_locator(NullLocator())
         if len(set(values)) <= 7:
             ticks = sorted(set(values))
-            axes.set_xticks(ticks, [shown(tick) for tick in ticks])
+            axes.set_xticks(ticks, [value_text(tick) for tick in ticks])
         return float
-    words = list(dict.fromkeys(map(shown, values)))
+    words = list(dict.fromkeys(map(value_text, values)))
     axes.set_xticks(range(len(words)), words)
-    return lambda value: float(words.index(shown(value)))
+    return lambda value: float(words.index(value_text(value)))
 
 
 def _dress(axes: Axes, title: str, below: str) -> None:

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import Model
-from rankfill.objectives.measures import Measure
+from rankfill.objectives.scores import parse_score
+from rankfill.shown import html_table
 from rankfill.tuning.table import trial_table
 
 if TYPE_CHECKING:
@@ -20,19 +21,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial(FoldErrors):
-    """One setting and its errors, a fold each; NaN for folds it was not tried on."""
+    """One setting and its errors.
+
+    Attributes
+    ----------
+    measure : str
+        The name of the measure, such as "rmse" or "ndcg@10".
+    errors : ndarray of shape (n_folds,)
+        The error in each fold, NaN for folds it was not tried on.
+    params : dict
+        The parameters that were varied, with their values.
+    passes : int
+        Most passes it was given; one that was dropped early has been given fewer than the best.
+    dropped : bool
+        Whether it was given up early for better ones.
+    rung : int
+        How often it was given more passes.
+    learned : int
+        Number of passes made in all, over all folds.
+    seconds : float
+        Time spent on it.
+    failed : str
+        Why it could not be learned, such as a step too large; its errors then are infinite. Empty otherwise.
+    error : float
+        The mean of the errors.
+    std_error : float
+        The standard error of that mean.
+    n_folds : int
+        Number of folds with an error.
+
+    Examples
+    --------
+    >>> Trial("rmse", np.array([0.9, 1.1]), params={"penalty": 0.04}, passes=30)
+    penalty=0.04: rmse 1.0000 ± 0.1000 (2 folds)
+    """
 
     params: dict[str, Any]
     passes: int
-    """The most passes it was given; one that was dropped early has been given fewer than the best."""
     dropped: bool = False
     rung: int = 0
-    """How often it was given more passes."""
     learned: int = 0
-    """Passes made in all, over all folds."""
     seconds: float = 0.0
     failed: str = ""
-    """Why it could not be learned, such as a step too large; the error then is infinite."""
 
     @property
     def n_folds(self) -> int:
@@ -45,13 +75,42 @@ class Trial(FoldErrors):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
-    """Prints as a table, best first, and draws itself with `plot`."""
+    """The result of `tune`: every setting tried, the best of them, and the model learned with it.
+
+    Prints as a table, best first.
+
+    Attributes
+    ----------
+    trials : sequence of Trial
+        One per setting.
+    best : Trial
+        The one with the lowest error, or the highest value of a measure of lists, among those that got furthest.
+    best_model : Model or None
+        A model with the best settings, learned from everything; None with ``refit=False``.
+    measure : str
+        The name of the measure, such as "rmse" or "ndcg@10".
+    seconds : float
+        How long the search took.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    best_params : dict
+        The parameters of the best trial.
+    at_edge : dict
+        Parameters whose best value is the "smallest" or the "largest" one tried: there may be better ones beyond.
+
+    Examples
+    --------
+    >>> import rankfill as rf
+    >>> ratings = rf.synthetic.low_rank(80, 50, n_ratings=1500, rank=2, seed=0)
+    >>> found = rf.tune(rf.Bias(), ratings, grid={"shrinkage": [3.0, 1000.0]})
+    >>> found.at_edge
+    {'shrinkage': 'smallest'}
+    """
 
     trials: Sequence[Trial]
     best: Trial
     best_model: Model | None
-    """The model with the best settings, learned from everything; None with `refit=False`."""
-    measure: Measure
+    measure: str
     seconds: float
     interrupted: bool = field(default=False)
 
@@ -70,10 +129,25 @@ class Tuning:
         return edges
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
-        """The error against each parameter, with bars of one standard error; saved when given a path."""
+        """Draws the error against each parameter that was varied, with bars of one standard error.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to save the picture in; its ending says the format. By default it is not saved.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         from rankfill.tuning.pictures import tuning_plot
 
         return tuning_plot(self.trials, self.best, path=path)
+
+    def _repr_html_(self) -> str:
+        columns = trial_table(self.trials, self.best).columns
+        rows = zip(*([str(cell) for cell in column.cells] for column in columns), strict=True)
+        return html_table(rows, header=[str(column.header) for column in columns])
 
     def __repr__(self) -> str:
         text = io.StringIO()
@@ -84,7 +158,7 @@ class Tuning:
 
 
 def best_of(trials: Sequence[Trial]) -> Trial:
-    """The lowest error among those that got furthest; compared over folds that all of these have been tried on."""
+    """The best among those that got furthest; compared over folds that all of these have been tried on."""
     running = [trial for trial in trials if trial.n_folds and not trial.dropped]
     if not running:
         failures = [trial.failed for trial in trials if trial.failed]
@@ -92,7 +166,7 @@ def best_of(trials: Sequence[Trial]) -> Trial:
     furthest = max(trial.rung for trial in running)
     final = [trial for trial in running if trial.rung == furthest]
     folds = min(trial.n_folds for trial in final)
-    return min(final, key=lambda trial: _mean_of_first(trial, folds))
+    return min(final, key=lambda trial: parse_score(trial.measure).loss(_mean_of_first(trial, folds)))
 
 
 def _mean_of_first(trial: Trial, folds: int) -> float:

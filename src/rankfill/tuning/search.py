@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.base import clone
 
 from rankfill.data import Ratings
-from rankfill.evaluation.cross_validation import error_of, fold_numbers, fold_pair
+from rankfill.data.liked import Liked
+from rankfill.evaluation.cross_validation import fold_numbers, fold_pair
 from rankfill.models import Model
-from rankfill.models.training import ended_by_interruption
-from rankfill.objectives.measures import Measure
+from rankfill.models.base.judging import error_of
+from rankfill.models.base.training import ended_by_interruption
 from rankfill.tuning.candidates import Params, paths
 from rankfill.tuning.result import Trial
 
@@ -45,12 +46,14 @@ class Search:
         found: list[Params],
         *,
         folds: int,
-        measure: Measure,
+        measure: str,
+        liked: Liked,
         halving: bool,
         seed: int,
         report: Callable[[Progress], None],
     ) -> None:
-        self.model, self.ratings, self.folds, self.measure = model, ratings, folds, measure
+        self.model, self.ratings, self.folds = model, ratings, folds
+        self.measure, self.liked = measure, liked
         self.fold_of_each = fold_numbers(ratings, folds, seed)
         self.paths = paths(found, model.warm_path)
         self.rungs = rungs(model, len(self.paths), halving and "passes" not in found[0])
@@ -76,12 +79,13 @@ class Search:
                     learner, started = self._learner(position, passes), time.perf_counter()
                     try:
                         learner.fit(train, init=before if self.model.warm_path != "none" else None)
-                    except ValueError as error:  # of a setting that cannot be; others may do
+                    except ValueError as refusal:  # of a setting that cannot be; others may do
                         self.trials[position] = replace(
-                            self.trials[position], errors=np.full(self.folds, math.inf), failed=str(error)
+                            self.trials[position], errors=np.full(self.folds, math.inf), failed=str(refusal)
                         )
                         continue
-                    self._note(position, rung, fold, learner, error_of(learner, test, self.measure), started)
+                    error = error_of(learner, test, self.measure, self.liked)
+                    self._note(position, rung, fold, learner, error, started)
                     before = learner
 
     def _learner(self, position: int, passes: int | None) -> Model:
@@ -115,7 +119,7 @@ class Search:
 
 def drop_worse(trials: list[Trial], alive: list[list[int]]) -> list[list[int]]:
     """The best third of the paths, at least one, best first, each judged by the best on it; marks the others."""
-    ranked = sorted(alive, key=lambda path: min(_judged(trials[position]) for position in path))
+    ranked = sorted(alive, key=lambda path: min(_loss_or_infinity(trials[position]) for position in path))
     kept = ranked[: math.ceil(len(ranked) / KEEP)]
     for path in ranked[len(kept) :]:
         for position in path:
@@ -123,8 +127,8 @@ def drop_worse(trials: list[Trial], alive: list[list[int]]) -> list[list[int]]:
     return kept
 
 
-def _judged(trial: Trial) -> float:
-    return math.inf if math.isnan(trial.error) else trial.error
+def _loss_or_infinity(trial: Trial) -> float:
+    return trial.loss if math.isfinite(trial.error) else math.inf
 
 
 def rungs(model: Model, n_paths: int, halving: bool) -> list[int | None]:

@@ -1,0 +1,147 @@
+"""Bayesian factorisation on MovieLens: error, coverage and time beside myFM and the other models here.
+
+    python -m benchmarks bayesian [PART …] [--data FOLDER]
+
+Parts: sweep (milliseconds of one), quick (1M, 80/20 by user), u1 (100K, the published split), random (1M, random
+90/10), small (latest-small and the synthetic sets of the contract). Errors are RMSE, clipped; a target stands beside
+each figure. CPU seconds are of all threads together.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import rankfill as rf
+from rankfill.data.datasets import movielens
+from rankfill.kernels import get_threads
+from rankfill.linalg.blas import one_blas_thread
+from rankfill.models.bayesian.sampler import Chain
+
+Split = tuple[rf.Ratings, rf.Ratings]
+
+
+def fitted(model: rf.Model, train: rf.Ratings) -> tuple[rf.Model, str]:
+    _ = train.by_item
+    started, used = time.perf_counter(), time.process_time()
+    model.fit(train)
+    return model, f"{time.perf_counter() - started:6.1f} s ({time.process_time() - used:6.1f} s CPU)"
+
+
+def report(words: str, model: rf.Model, split: Split, target: str) -> None:
+    train, test = split
+    model, seconds = fitted(model, train)
+    error = rf.evaluate(model, test)["rmse"]
+    line = f"{words:44s} {error:.4f}   {seconds}"
+    if isinstance(model, rf.BayesianMF):
+        users, items = test.users.ids(test.user_indices), test.items.ids(test.item_indices)
+        low, high = model.interval(users, items, 0.9)
+        covered = float(((low <= test.values) & (test.values <= high)).mean())
+        line += f"   {model.n_sweeps_} sweeps, 90 % cover {covered:.3f}, lost {model.lost_:.1e}"
+    print(f"{line}   target {target}", flush=True)
+
+
+def myfm(words: str, split: Split, rank: int, sweeps: int) -> None:
+    from myfm import MyFMRegressor
+
+    from benchmarks.rivals.myfm import _one_hot
+
+    train, test = split
+    shape = train.n_users, train.n_items
+    design = _one_hot(train.user_indices, train.item_indices, shape)
+    users = train.users.index(test.users.ids())[test.user_indices]
+    items = train.items.index(test.items.ids())[test.item_indices]
+    started, used = time.perf_counter(), time.process_time()
+    model = MyFMRegressor(rank=rank, random_seed=0)
+    model.fit(
+        design, train.values.astype(float), n_iter=sweeps, n_kept_samples=sweeps * 3 // 4, group_shapes=list(shape)
+    )
+    seconds = f"{time.perf_counter() - started:6.1f} s ({time.process_time() - used:6.1f} s CPU)"
+    predicted = np.clip(model.predict(_one_hot(users, items, shape)), train.values.min(), train.values.max())
+    print(f"{words:44s} {np.sqrt(np.mean((predicted - test.values) ** 2)):.4f}   {seconds}", flush=True)
+
+
+def sweep(folder: Path) -> None:
+    """Milliseconds of one sweep at rank 32 on MovieLens 1M."""
+    ratings = movielens("1m", path=folder / "ml-1m").ratings
+    values = (ratings.values - ratings.mean()) / ratings.values.std()
+    rated = np.flatnonzero(np.bincount(ratings.item_indices, minlength=ratings.n_items))
+    assert len(rated) == ratings.n_items
+    targets = ratings.by_user._replace(values=values.astype(np.float32))
+    with one_blas_thread():
+        for links, target in ((False, 60), (True, 200)):
+            chain = Chain(targets, ratings.n_items, 32, links, 0, 0)
+            for _ in range(3):
+                chain.sweep()
+            used, walls = time.process_time(), []
+            for _ in range(10):
+                started = time.perf_counter()
+                chain.sweep()
+                walls.append(time.perf_counter() - started)
+            cpu = (time.process_time() - used) * 100
+            name = "rated" if links else "none"
+            print(
+                f"a sweep, links={name:6s} {min(walls) * 1000:.0f} ms on {get_threads()} threads, {cpu:.0f} ms of CPU; "
+                f"target {target} ms on two cores",
+                flush=True,
+            )
+
+
+def quick(folder: Path) -> None:
+    split = rf.split(movielens("1m", path=folder / "ml-1m").ratings, test=0.2, by="user", seed=0)
+    report("1M 80/20, BayesianMF(sweeps=20)", rf.BayesianMF(sweeps=20), split, "0.8375 in 5 s")
+    report("1M 80/20, ALS()", rf.ALS(), split, "-")
+    myfm("1M 80/20, myFM rank 16, 100 sweeps", split, 16, 100)
+
+
+def u1(folder: Path) -> None:
+    tables = (np.loadtxt(folder / "ml-100k" / f"u1.{part}", dtype=np.int64) for part in ("base", "test"))
+    train, test = (rf.Ratings.from_arrays(t[:, 0], t[:, 1], t[:, 2], timestamps=t[:, 3]) for t in tables)
+    report("100K u1, BayesianMF()", rf.BayesianMF(), (train, test), "0.885")
+    report("100K u1, ALS()", rf.ALS(), (train, test), "-")
+
+
+def random(folder: Path) -> None:
+    split = rf.split(movielens("1m", path=folder / "ml-1m").ratings, test=0.1, by="entry", seed=0)
+    report("1M 90/10, BayesianMF()", rf.BayesianMF(), split, "0.818 in 3 min")
+
+
+def small(folder: Path) -> None:
+    """Never worse than the best of three others by more than 0.3 %."""
+    from tests.contracts.test_defaults import SETS
+
+    sets = {
+        name: rf.split(rf.synthetic.low_rank(*size, **kind, seed=8), test=0.2, by="user", seed=0)
+        for name, (size, kind) in SETS.items()
+    }
+    sets["latest-small"] = rf.split(
+        movielens("latest-small", path=folder / "ml-latest-small").ratings, test=0.2, by="user", seed=0
+    )
+    for name, split in sets.items():
+        best = min(rf.evaluate(cls().fit(split[0]), split[1])["rmse"] for cls in (rf.ALS, rf.SGD, rf.Bias))
+        report(f"{name}, best of the others {best:.4f}", rf.BayesianMF(), split, f"{1.003 * best:.4f}")
+
+
+PARTS: dict[str, Callable[[Path], None]] = {
+    "sweep": sweep,
+    "quick": quick,
+    "u1": u1,
+    "random": random,
+    "small": small,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="which parts to run (default: all)")
+    parser.add_argument("--data", default=os.environ.get("RANKFILL_DATA"), help="folder that holds ml-1m and others")
+    arguments = parser.parse_args()
+    for part in arguments.parts or PARTS:
+        PARTS[part](Path(arguments.data))
+
+
+if __name__ == "__main__":
+    main()

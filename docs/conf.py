@@ -1,0 +1,82 @@
+"""The documentation site: `make docs` builds it, with the pictures of the gallery, into build/docs/html."""
+
+import logging
+import re
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+import matplotlib as mpl
+from docutils import nodes
+
+mpl.use("agg")
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+project = "rankfill"
+author = "The rankfill developers"
+project_copyright = "The rankfill developers, BSD 3-Clause"
+version = release = installed_version("rankfill")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_templates"]
+templates_path = ["_templates"]
+default_role = "code_or_name"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "rankfill"
+html_static_path = ["_static"]
+html_css_files = ["rankfill.css"]
+html_show_sourcelink = False
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "plot_gallery": "True",
+    "abort_on_example_error": True,
+}
+suppress_warnings = ["config.cache"]
+
+OPTIONAL_PAGES = ("store", "spark", "results")
+"""Pages in tables of contents that come with parts of the library which may not be there."""
+
+
+def code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
+    """Docstrings put names of parameters and code between single backquotes: they are shown as code."""
+    return [nodes.literal(rawtext, text)], []
+
+
+def escape_attributes(app, what, name, obj, options, lines):
+    """`shape (n_users, rank_)` in the type of an attribute is a name, not a link."""
+    lines[:] = [re.sub(r"_(?=[,)])", r"\\_", line) if " : " in line else line for line in lines]
+
+
+def leave_out_missing_pages(app, docname, source):
+    for page in OPTIONAL_PAGES:
+        if not (Path(app.srcdir) / f"{page}.md").exists():
+            source[0] = source[0].replace(f"\n../{page}\n", "\n")
+
+
+def setup(app):
+    app.add_role("code_or_name", code_role)
+    app.connect("autodoc-process-docstring", escape_attributes, priority=400)  # before numpydoc reads it
+    app.connect("source-read", leave_out_missing_pages)

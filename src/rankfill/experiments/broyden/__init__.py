@@ -1,0 +1,1 @@
+"""Akyıldız: Online Matrix Factorization via Broyden Updates (MLSS 2015)."""

@@ -1,0 +1,34 @@
+"""What a trace-norm model has reached after each pass: rank, seconds, errors and objective."""
+
+from typing import Any
+
+import numpy as np
+
+import rankfill as rf
+
+
+def follow(
+    method: str, model: Any, train: rf.Ratings, test: rf.Ratings, most: int, penalty: float = 0.0
+) -> list[dict[str, Any]]:
+    """One record a pass, up to so high a rank or, where that stands still, as many passes as the model makes."""
+    records: list[dict[str, Any]] = []
+
+    def note(report: rf.EpochReport) -> bool:
+        loss = 0.5 * len(train) * report.train**2
+        records.append(
+            {"method": method, "rank": model.rank_, "seconds": report.seconds, "test RMSE": report.validation}
+            | {"train RMSE": report.train, "J": loss + penalty * trace_norm(model)}
+        )
+        return bool(model.rank_ >= most)
+
+    model.fit(train, validation=test, callbacks=[note])
+    return records
+
+
+def trace_norm(model: Any) -> float:
+    """The sum of the singular values of P Qᵀ, from two small triangles."""
+    if model.rank_ == 0:
+        return 0.0
+    sides = (np.linalg.qr(side.astype(np.float64))[1] for side in (model.user_factors_, model.item_factors_))
+    left, right = sides
+    return float(np.linalg.svd(left @ right.T, compute_uv=False).sum())

@@ -1,0 +1,1 @@
+"""Published errors on MovieLens, beside ours."""

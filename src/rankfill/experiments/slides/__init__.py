@@ -1,0 +1,1 @@
+"""Gaïffas: Large Scale Machine Learning, slides of a summer school (Le Mans)."""

@@ -1,0 +1,1 @@
+"""The regularised squared error, one side at a time: least squares and coordinate descent."""

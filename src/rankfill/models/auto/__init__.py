@@ -1,0 +1,1 @@
+"""Auto: a predictor and a recommender, chosen on ratings kept aside."""

@@ -1,0 +1,1 @@
+"""What every family stands on: the contract of a model, factors, learning on, training, settings."""

@@ -1,0 +1,26 @@
+"""What rows start from: random numbers, or factors that are given."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def random_rows(first: int, last: int, rank: int, seed: int) -> NDArray[np.float64]:
+    """Uniform numbers on [0, 1) in rows first … last − 1: a row depends on the seed and its number alone."""
+    bits = np.random.PCG64(seed)
+    bits.advance(int(first * rank))
+    return np.random.Generator(bits).random((last - first, rank))
+
+
+def checked_factors(kind: str, factors: ArrayLike, n_rows: int) -> NDArray[np.float32]:
+    """Factors given for n_rows users or items, refused in words where they cannot be that."""
+    array = np.asarray(factors)
+    if array.ndim != 2 or array.shape[0] != n_rows or array.dtype.kind not in "iufb":
+        raise ValueError(
+            f"init needs {kind} factors as numbers of shape ({n_rows}, rank), one row per {kind} of the ratings; "
+            f"found {array.dtype} of shape {array.shape}"
+        )
+    with np.errstate(over="ignore"):
+        converted = array.astype(np.float32)
+    if not np.isfinite(converted).all():
+        raise ValueError(f"init has {kind} factors that are not finite; start from finite numbers")
+    return converted

@@ -1,0 +1,337 @@
+"""Bayesian factorisation: the mean of the predictions of many factorisations, drawn by Gibbs sampling.
+
+    r_ui ~ N(μ + b_u + b_i + p_u·q_i, 1/α),   α ~ Gamma(1, 1)
+    (p_u, b_u) ~ N(m_U + B_Uᵀ x_u, Λ_U⁻¹),   (q_i, b_i) ~ N(m_I + B_Iᵀ x_i, Λ_I⁻¹)
+
+with Normal–Wishart priors on (m, Λ) and N(0, (λΛ)⁻¹) on the rows of B, λ ~ Gamma(1, 1), all learned (Salakhutdinov,
+Mnih 2008; Simm et al. 2017). links="rated": x_u is 1/√n_u in the places of the n_u items that u has rated, x_i likewise
+of the users who rated i, which is SVD++ in both directions. Ratings are less their mean μ and in units of their
+standard deviation. Features given to `fit` are more columns of x; see `sampler.py` for the sweeps, `averages.py` for
+the mean of predictions, `samples.py` for what is kept.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Literal, Self, cast, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from rankfill.data import Ratings
+from rankfill.kernels import Rows, padded
+from rankfill.linalg.blas import one_blas_thread
+from rankfill.models.base.forgetting import Left
+from rankfill.models.base.model import Side as ModelSide
+from rankfill.models.base.model import WarmPath
+from rankfill.models.base.settings import check_seed, check_whole, check_word
+from rankfill.models.base.state import Parts
+from rankfill.models.base.training import Callback, Training
+from rankfill.models.base.units import check_size
+from rankfill.models.bayesian.averages import MeanProduct
+from rankfill.models.bayesian.exploring import Exploring
+from rankfill.models.bayesian.links import Block, feature_block
+from rankfill.models.bayesian.sampler import Chain
+from rankfill.models.bayesian.samples import Samples
+from rankfill.models.bayesian.stopping import MOST_SWEEPS, Stopping
+
+_ENOUGH_TO_LINK = 3
+"""Ratings for each user and item: with fewer, of samples of MovieLens 100K, links to what was rated did harm."""
+_Numbers = tuple[NDArray[np.intp], NDArray[np.intp]]
+LinksChoice = Literal["auto", "none", "rated"]
+SweepsChoice = Literal["auto"]
+
+
+class BayesianMF(Exploring):
+    """Bayesian factorisation by Gibbs sampling: accurate with nothing set, and it knows how sure it is.
+
+    Many factorisations are drawn, each as probable as the ratings make it, and their predictions are averaged. There is
+    no penalty to choose: how strongly factors are held back is learned, and so is the noise of the ratings. It takes
+    longer than `ALS` and predicts better. Cold start: an unknown user is the mean user, an unknown item the mean item,
+    and for a pair of both the answer is the mean rating.
+
+    Parameters
+    ----------
+    rank : int, default=32
+        Number of factors of every sample, at least 1. More of them fit finer tastes; the time of a sweep grows with the
+        square of the rank. Too many do little harm.
+    sweeps : int or "auto", default="auto"
+        How often everything is drawn, at least 1. With "auto" sampling ends when the mean of the predictions no longer
+        moves, after 300 sweeps at the latest.
+    burn_in : int, default=8
+        The first sweeps, which are on the way to where samples are worth averaging and are left out. What comes after
+        them still weighs less the earlier it was drawn.
+    links : {"auto", "none", "rated"}, default="auto"
+        What moves the mean that a row is drawn around. With "rated" what a user has rated, whatever the rating, tells
+        about the user, and who has rated an item tells about the item. "auto" takes "rated" where there are three
+        ratings and more for each user and item. Features given to `fit` move that mean in any case.
+    samples : int, default=16
+        How many samples are kept for error bars and for people who were not in training, at least 2. Each takes as much
+        room as the factors.
+    seed : int, default=0
+        Seed of all that is drawn.
+    clip : bool, default=True
+        Keep predictions within the range of the ratings.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_ : ndarray of shape (n_users, rank_) and (n_items, rank_)
+        The factors of the mean of the predictions, one row per user and per item in the order of `users_` and `items_`;
+        read-only.
+    user_biases_, item_biases_ : ndarray of shape (n_users,) and (n_items,)
+        How far each user and each item is above the mean rating, in the mean of the samples.
+    noise_ : float
+        The standard deviation of a rating around its prediction, in the mean of the samples kept.
+    lost_ : float
+        What the factors above leave out of the mean of the predictions, as a share of the squares of all its entries.
+    n_sweeps_ : int
+        How many sweeps there were.
+    rank_ : int
+        The number of factors of the mean of the predictions: twice `rank`.
+    biased_ : bool
+        Whether biases were learned: True.
+    offset_ : float
+        What is added to biases and factors: the mean rating.
+    users_, items_ : Vocabulary
+        The ids, in the order of the rows.
+    mean_ : float
+        The mean rating.
+    range_ : tuple of two floats
+        The smallest and the largest rating.
+    n_ratings_ : int
+        The number of ratings learned from.
+    history_ : list of EpochReport
+        One report per sweep: seconds, the negative logarithm of the likelihood of the sample, its error.
+
+    Examples
+    --------
+    >>> from rankfill import BayesianMF, split, synthetic
+    >>> train, test = split(synthetic.low_rank(80, 60, n_ratings=1500, noise=0.5, seed=0), test=0.2, seed=0)
+    >>> model = BayesianMF(rank=4, sweeps=30).fit(train)
+    >>> users, items = test.users.ids(test.user_indices), test.items.ids(test.item_indices)
+    >>> low, high = model.interval(users, items, coverage=0.9)
+    >>> bool(0.8 < ((low <= test.values) & (test.values <= high)).mean() < 1.0)
+    True
+    """
+
+    warm_path: ClassVar[WarmPath] = "none"
+    features_shape_all: ClassVar[bool] = True
+    tol = None
+
+    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "_scale", "_samples")
+
+    noise_: float
+    lost_: float
+    n_sweeps_: int
+
+    def __init__(
+        self,
+        *,
+        rank: int = 32,
+        sweeps: int | SweepsChoice = "auto",
+        burn_in: int = 8,
+        links: LinksChoice = "auto",
+        samples: int = 16,
+        seed: int = 0,
+        clip: bool = True,
+    ) -> None:
+        self.rank = rank
+        self.sweeps = sweeps
+        self.burn_in = burn_in
+        self.links: LinksChoice = links
+        self.samples = samples
+        self.seed = seed
+        self.clip = clip
+
+    @property
+    def passes(self) -> int:
+        """The most sweeps that a fit makes."""
+        return MOST_SWEEPS if self.sweeps == "auto" else int(self.sweeps)
+
+    @overload
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: bool
+    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]: ...
+
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: bool = False
+    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Predicts the rating of each pair of ids and, on request, how far off the rating may be.
+
+        Parameters
+        ----------
+        users, items : array-like of ids
+            As many of one as of the other; a single user goes with many items and the reverse.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the ratings too: that of the noise of a single rating and of
+            what is not known about user and item, together.
+
+        Returns
+        -------
+        ndarray of float32, or two of them
+            Predictions within the range of the ratings learned, unless the model has `clip=False`; standard deviations.
+        """
+        predicted = super().predict(users, items)
+        return (predicted, self._view()._std(users, items)) if return_std else predicted
+
+    def interval(
+        self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Says between which two numbers the rating of each pair of ids lies with a given probability.
+
+        Parameters
+        ----------
+        users, items : array-like of ids
+            As for `predict`.
+        coverage : float, default=0.9
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarray of float32
+            Within the range of the ratings learned, unless the model has `clip=False`.
+        """
+        if not isinstance(coverage, int | float | np.floating) or not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
+        view = self._view()
+        middle = view._unclipped(users, items)
+        reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
+        return view._clipped(middle - reach), view._clipped(middle + reach)
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        check_whole("rank", self.rank, 1)
+        if self.sweeps != "auto":
+            check_whole("sweeps", self.sweeps, 1)
+        check_whole("burn_in", self.burn_in, 0)
+        check_word("links", self.links, LinksChoice)
+        check_whole("samples", self.samples, 2)
+        check_seed(self.seed)
+        check_size(ratings)
+
+    def _learn(
+        self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
+    ) -> None:
+        rated, targets = self._prepare(ratings)
+        rank, links = int(self.rank), self._links_rated(targets, len(rated[1]))
+        samples = Samples.room_for(int(self.samples), ratings.n_users, ratings.n_items, rank + 1, links)
+        if init is not None:
+            self._check_init(init)
+        with one_blas_thread():
+            chain = Chain(targets, len(rated[1]), rank, links, int(self.seed), 0, self._feature_blocks(rated))
+            if init is not None:
+                self._go_on_from(init, chain, rated)
+            mean = MeanProduct.none(len(rated[0]), len(rated[1]))
+            stopping = Stopping(targets, int(self.seed))
+            with Training(self, validation, callbacks) as training:
+                for sweep in training.epochs():
+                    chain.sweep()
+                    if sweep <= self.burn_in + 1:
+                        mean = MeanProduct.none(len(rated[0]), len(rated[1]))
+                        samples.start_over()
+                    mean.add(chain.users.unknowns(chain.user_means), chain.items.unknowns(), 2 * rank)
+                    samples.add(chain, rated, chain.random(sweep, 1))
+                    self._take_over(chain, mean, samples, rated)
+                    training.report(self._objective(chain), self._scale * chain.error)
+                    if self.sweeps == "auto" and stopping.reached(sweep, mean, chain.noise_precision):
+                        break
+
+    def _prepare(self, ratings: Ratings) -> tuple[_Numbers, Rows]:
+        """The numbers of users and items that have ratings, and the ratings by these, with mean 0 and variance 1."""
+        self._scale = float(np.std(ratings.values, dtype=np.float64))
+        by_user, item_counts = ratings.by_user, self._item_counts.array
+        users, items = (np.flatnonzero(counts > 0) for counts in (by_user.counts(), item_counts))
+        column = np.zeros(len(item_counts), np.int32)
+        column[items] = np.arange(len(items))
+        indptr = np.concatenate([[0], np.cumsum(by_user.counts()[users])])
+        return (users, items), Rows(indptr, column[by_user.indices], self._standardised(ratings.values))
+
+    def _links_rated(self, targets: Rows, n_items: int) -> bool:
+        """Whether what was rated is linked."""
+        if self.links != "auto":
+            return self.links == "rated"
+        return len(targets.values) >= _ENOUGH_TO_LINK * (targets.n_rows + n_items)
+
+    def _feature_blocks(self, rated: _Numbers) -> tuple[list[Block], list[Block]]:
+        """The features of the users and of the items that have ratings."""
+        found: tuple[list[Block], list[Block]] = [], []
+        for place, (side, numbers) in enumerate(zip(("user", "item"), rated, strict=True)):
+            features = self._features.get(cast(ModelSide, side))
+            if features is not None:
+                ids = self._ids(side)
+                found[place].append(feature_block(features.aligned(ids)[numbers], features.known(ids)[numbers]))
+        return found
+
+    def _take_over(self, chain: Chain, mean: MeanProduct, samples: Samples, rated: _Numbers) -> None:
+        """Makes what was sampled up to now the model."""
+        width, root = 2 * int(self.rank), math.sqrt(self._scale)
+        users, items = (padded(len(ids), width + 2) for ids in (self.users_, self.items_))
+        kept = mean.users.shape[1]
+        users[rated[0], :kept], items[rated[1], :kept] = root * mean.users, root * mean.items
+        users[rated[0], width], items[rated[1], width + 1] = (
+            self._scale * mean.user_biases,
+            self._scale * mean.item_biases,
+        )
+        users[:, width + 1] = items[:, width] = 1
+        self._set_factors(users, items, width, biased=True, offset=self.mean_)
+        self._samples = samples.kept()
+        self.noise_ = self._scale * float(np.mean(1 / samples.noise_precisions[: samples.count])) ** 0.5
+        self.lost_, self.n_sweeps_ = mean.lost, chain.sweeps
+
+    def _objective(self, chain: Chain) -> float:
+        """The negative logarithm of the likelihood of the ratings."""
+        precision = chain.noise_precision
+        of_one: float = 0.5 * precision * chain.error**2 - 0.5 * math.log(precision / (2 * math.pi))
+        return self.n_ratings_ * (of_one + math.log(self._scale or 1.0))
+
+    def _check_init(self, init: Self) -> None:
+        init._check_fitted()
+        rank = init._samples.users.shape[2] - 1
+        if rank != self.rank:
+            raise ValueError(f"init has rank {rank}, this model {self.rank}; give both the same settings")
+
+    def _go_on_from(self, init: Self, chain: Chain, rated: _Numbers) -> None:
+        """Starts from the last sample of another model, where that knows the ids."""
+        theirs = init._samples
+        for side, rows, own_ids, their_ids, numbers in (
+            (chain.users, theirs.users[-1], self.users_, init.users_, rated[0]),
+            (chain.items, theirs.items[-1], self.items_, init.items_, rated[1]),
+        ):
+            known = self._own_rows(their_ids, own_ids)[numbers]
+            side.set_unknowns(np.where(known[:, None] >= 0, rows[known], np.float32(0)))
+        chain.noise_precision = float(theirs.noise_precisions[-1])
+
+    def _forget_entries(self, left: Left) -> None:
+        """The samples keep the rows of those who stay, and the one that stands for whoever has no ratings."""
+        super()._forget_entries(left)
+        self._samples = replace(self._samples, users=self._samples.users[:, [*left.users, left.n_before]])
+
+    def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        noise = float(np.mean(1 / self._samples.noise_precisions[: self._samples.count]))
+        spread = self._samples.spread(user_rows, item_rows)
+        return (self._scale * np.sqrt(spread + noise)).astype(np.float32).reshape(shape)
+
+    def _unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        return self._score(user_rows, item_rows).reshape(shape)
+
+    def _unpack(self, parts: Parts) -> None:
+        super()._unpack(parts)
+        samples, rank = self._samples, self._samples.users.shape[-1] - 1
+        n, n_users, n_items = samples.count, *(array.shape[-2] - 1 for array in (samples.users, samples.items))
+        if n_users > len(self.users_) or n_items > len(self.items_):
+            raise ValueError("samples have more rows than there are ids")
+        shapes = [array.shape for array in samples.arrays()]
+        links = samples.weights.shape[1] if samples.weights.ndim == 3 else -1
+        wanted: list[tuple[int, ...]] = [(n, n_users + 1, rank + 1), (n, n_items + 1, rank + 1), (n, links, rank + 1)]
+        wanted += [(n, rank + 1), (n, rank + 1, rank + 1), (n,)]
+        if shapes != wanted or n < 1 or rank < 1 or links not in (0, n_items) or self.rank_ != 2 * rank:
+            raise ValueError(f"samples have the shapes {shapes}, which do not belong together")
+        if not (samples.noise_precisions > 0).all():
+            raise ValueError("samples.noise_precisions holds numbers that are not positive")

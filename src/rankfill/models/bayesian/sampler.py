@@ -1,0 +1,186 @@
+"""One chain of Gibbs sampling: every part of the model drawn in turn, given all others.
+
+    r_ui ~ N(b_u + b_i + p_u·q_i, 1/α),  α ~ Gamma(1, 1),  rows (p_u, b_u) and (q_i, b_i) from `priors.py` and
+    `links.py`
+
+with ratings less their mean, in units of their standard deviation. A sweep draws mean, precision and links of the
+items, then all items; the same for the users; then α. It begins with the size of all biases (`scales.py`). The means of
+the users given all else come out on the way: their product with the items has the same expectation as that of the users
+drawn, and less noise (Rao and Blackwell).
+
+Random numbers depend on the seed, the chain, the sweep, the side and the row alone. A chain starts from a few passes of
+alternating least squares.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.kernels import OtherSide, Ridge, RowPosterior, Rows, draw_rows, padded, solve_rows, sparse_entries
+from rankfill.linalg.tall import tall_gram
+from rankfill.models.base.starts import random_rows
+from rankfill.models.bayesian.links import Block, Links, rated_block
+from rankfill.models.bayesian.priors import Prior, draw_prior
+from rankfill.models.bayesian.scales import rescaled_prior
+from rankfill.objectives.penalties import norm_of_noise
+
+_START_PASSES = 6
+_MOST_PRECISE = 1e6
+"""The largest α: single precision cannot tell smaller errors from none."""
+_AT_ONCE = 2**18
+_LEFT = np.array([-1.0, -1.0, -1.0, 1.0])
+"""An error is the rating less what factors, user and item add to its prediction."""
+
+
+class Side:
+    """The rows (factors, bias, 1) of the users, or (factors, 1, bias) of the items, with their prior and links."""
+
+    def __init__(self, ratings: Rows, rank: int, bias_column: int, links: Links | None) -> None:
+        self.ratings = ratings
+        self.rank = rank
+        self.bias_column = bias_column
+        self.links = links
+        self.rows = padded(ratings.n_rows, rank + 2)
+        self.rows[:, 2 * rank + 1 - bias_column] = 1
+        self.prior = Prior(np.zeros(rank + 1), np.eye(rank + 1))
+
+    def unknowns(self, rows: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """(factors, bias) of every row."""
+        chosen = self.rows if rows is None else rows
+        return np.column_stack([chosen[:, : self.rank], chosen[:, self.bias_column]])
+
+    def draw_prior(self, random: np.random.Generator, key: int) -> None:
+        rows = self.unknowns()
+        order = self.rank + 1
+        if self.links is None:
+            self.prior = draw_prior(rows, random)
+            return
+        left = rows - self.links.means()[:, :order]
+        self.prior = draw_prior(left, random, self.links.scatter(), len(self.links.weights))
+        self.links.draw(rows, self.prior, key, random)
+
+    def draw(self, other: "Side", noise_precision: float, key: int, means: NDArray[np.float32] | None = None) -> None:
+        prior = padded(1, self.rank + 1) if self.links is None else self.links.means()
+        prior[:, : self.rank + 1] += self.prior.mean.astype(np.float32)
+        posterior = RowPosterior(self.rank, self.bias_column, noise_precision, self.prior.precision, prior)
+        draw_rows(self.ratings, self.rows, other.as_other(), posterior, key, means=means)
+
+    def as_other(self) -> OtherSide:
+        return OtherSide(self.rows, self.bias_column)
+
+    def rescale_biases(self, square: float, product: float, random: np.random.Generator) -> float:
+        """Multiplies all biases by a number that is drawn; returns that."""
+        factor, self.prior = rescaled_prior(square, product, self.prior, random)
+        self.rows[:, self.bias_column] *= np.float32(factor)
+        if self.links is not None:
+            self.links.weights[:, self.rank] *= np.float32(factor)
+        return factor
+
+    def draw_unknown(self, random: np.random.Generator) -> NDArray[np.float32]:
+        """(factors, bias) of somebody or something of whom nothing is known."""
+        row = self.prior.mean + self.prior.root @ random.standard_normal(self.rank + 1)
+        return row.astype(np.float32)
+
+    def set_unknowns(self, rows: NDArray[np.float32]) -> None:
+        """Takes over (factors, bias) of every row."""
+        self.rows[:, : self.rank], self.rows[:, self.bias_column] = rows[:, : self.rank], rows[:, self.rank]
+
+
+class Chain:
+    """Users, items and the precision of the noise, as the last sweep left them; ratings have mean 0 and variance 1."""
+
+    def __init__(
+        self,
+        ratings: Rows,
+        n_items: int,
+        rank: int,
+        links: bool,
+        seed: int,
+        number: int,
+        features: tuple[list[Block], list[Block]] = ([], []),
+    ) -> None:
+        """`features` are those of the users and of the items, beside what was rated where there are `links` to that."""
+        by_item = ratings.transposed(n_items)
+        rated = ([rated_block(ratings, n_items)], [rated_block(by_item, ratings.n_rows)]) if links else ([], [])
+        of_users, of_items = (
+            Links(blocks, rank + 1) if (blocks := [*own, *more]) else None
+            for own, more in zip(rated, features, strict=True)
+        )
+        self.users = Side(ratings, rank, rank, of_users)
+        self.items = Side(by_item, rank, rank + 1, of_items)
+        self.user_means = self.users.rows.copy()
+        self.sweeps = 0
+        self._seed, self._number = seed, number
+        self._n_ratings, self._user_of_entry = len(ratings.values), ratings.row_of_entry()
+        self._by_item = np.argsort(ratings.indices, kind="stable")
+        self._start(rank)
+        self._draw_noise(self.random(0))
+
+    def sweep(self) -> None:
+        """Draws everything once."""
+        self.sweeps += 1
+        random = self.random(self.sweeps)
+        keys = random.integers(2**62, size=2)
+        self._rescale(random)
+        for side, other, means, key in (
+            (self.items, self.users, None, int(keys[0])),
+            (self.users, self.items, self.user_means, int(keys[1])),
+        ):
+            side.draw_prior(random, key + 1)
+            side.draw(other, self.noise_precision, key, means)
+        self._draw_noise(random)
+
+    def random(self, sweep: int, purpose: int = 0) -> np.random.Generator:
+        """The random numbers of one sweep, others for every purpose."""
+        words = np.random.SeedSequence([self._seed, self._number, sweep, purpose]).generate_state(2, np.uint64)
+        return np.random.Generator(np.random.Philox(key=words))
+
+    def _ridge(self) -> Ridge:
+        """A penalty as large as the norm of noise of the size of the errors."""
+        norm = norm_of_noise(self._n_ratings, len(self.users.rows), len(self.items.rows))
+        return Ridge(rank=self.users.rank, penalty=norm * self.error, bias_penalty=5.0)
+
+    def _start(self, rank: int) -> None:
+        """Alternating least squares from small random items."""
+        self.error = 1.0
+        numbers = random_rows(0, len(self.items.rows), rank, self._seed + self._number)
+        self.items.rows[:, :rank] = (numbers - 0.5) / np.sqrt(rank)
+        for _ in range(_START_PASSES):
+            ridge = self._ridge()
+            solve_rows(self.users.ratings, self.users.rows, self.items.rows, ridge.of_users())
+            solve_rows(self.items.ratings, self.items.rows, self.users.rows, ridge.of_items())
+            self.error = (self._measure() / self._n_ratings) ** 0.5
+
+    def observe(self, values: NDArray[np.float32]) -> None:
+        """Takes other ratings of the same pairs, in the order by user."""
+        self.users.ratings = self.users.ratings._replace(values=values)
+        self.items.ratings = self.items.ratings._replace(values=values[self._by_item])
+        self._measure()
+
+    def _measure(self) -> float:
+        """The sum of the squares of the errors; keeps the Gram matrix of ratings and what adds up to predictions."""
+        rank, ratings = self.users.rank, self.users.ratings
+        factors = (np.ascontiguousarray(side.rows[:, :rank]) for side in (self.users, self.items))
+        products = sparse_entries(ratings, *factors)
+        self._gram = np.zeros((4, 4))
+        for first in range(0, self._n_ratings, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            users = self.users.rows[self._user_of_entry[some], self.users.bias_column]
+            items = self.items.rows[ratings.indices[some], self.items.bias_column]
+            parts = np.column_stack([products[some], users, items, ratings.values[some]]).astype(np.float64)
+            self._gram += tall_gram(parts, parts)
+        return max(float(_LEFT @ self._gram @ _LEFT), 0.0)
+
+    def _rescale(self, random: np.random.Generator) -> None:
+        """The size of the biases of either side, by the Gram matrix of what each part adds to predictions."""
+        signs = _LEFT.copy()
+        for part, side in ((1, self.users), (2, self.items)):
+            square = self._gram[part, part]
+            product = float(self._gram[part] @ signs) + square
+            signs[part] *= side.rescale_biases(self.noise_precision * square, self.noise_precision * product, random)
+
+    def _draw_noise(self, random: np.random.Generator) -> None:
+        """α given the errors; `error` is their root mean square."""
+        squares = self._measure()
+        self.error = (squares / self._n_ratings) ** 0.5
+        drawn = random.gamma(1.0 + self._n_ratings / 2) / (1.0 + squares / 2)
+        self.noise_precision = min(drawn, _MOST_PRECISE)

@@ -1,0 +1,1 @@
+"""Factors from one column at a time: Broyden updates and stochastic gradients."""

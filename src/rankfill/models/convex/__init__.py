@@ -1,0 +1,1 @@
+"""Completion under the trace norm, with proofs of optimality, and its low-rank relatives."""

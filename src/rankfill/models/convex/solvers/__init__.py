@@ -1,0 +1,1 @@
+"""The algorithms inside the convex models; they know a problem, not a model."""

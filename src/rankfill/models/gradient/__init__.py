@@ -1,0 +1,1 @@
+"""Factors by gradients: stochastic, full, and with reduced variance."""

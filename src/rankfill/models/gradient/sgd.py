@@ -1,0 +1,402 @@
+"""Factors and biases by stochastic gradient descent, one rating at a time.
+
+    min Σ_Ω s² ℓ((r_ui − r̂_ui)/s) + ½ Σ_u (λ n_u + κ)(s ‖p_u‖² + β b_u²) + ½ Σ_i (λ n_i + κ)(s ‖q_i‖² + β b_i²)
+    r̂_ui = μ + b_u + b_i + p_u·q_i
+
+ℓ is a loss of `objectives/losses.py`; a row with n ratings is held by λ = `penalty` for each and κ = `shrinkage` once,
+a bias by the share β = min(1, 5/κ) of it: what keeps noise out of the factors would take too much of the biases.
+s is the power of 4 nearest to the standard deviation of the ratings (1 for stars from 1 to 5, 1 for the logistic loss):
+rates and penalties mean the same for ratings of any size. shrinkage=None tries a few on ratings kept aside
+(`shrinkage_`), because noise needs more than signal. With `biases=False`, r̂ = p_u·q_i; for logistic loss, μ = 0.
+
+A round looks at one rating and moves p_u, q_i, b_u, b_i down the gradient of its term, in which a row is held by
+λ + κ/n, by a step η (`step`):
+
+    constant      rate                          inverse   rate / (1 + rate λ t), which tends to 1/(λ t)
+    sqrt          rate / √(1 + t/n)             power     rate · (1 + t/n)^−power
+    adagrad       rate / √G of each row, G = 1 + Σ ‖gradient of the row‖²/rank
+    line-search   the first of rate, rate/2, … with f(θ − η∇f) ≤ f(θ) − ½ η ‖∇f‖², f the term of this rating
+
+t is the number of rounds before, n the number of ratings, so that t/n counts passes. Factors that `nonnegative` names
+are put back to zero when a round makes them negative (biases are free).
+
+A pass makes a round for every rating. The ratings are put once into a grid of blocks, at most 32 × 32, that depends
+on the ratings and the seed alone (12 bytes a rating); blocks that share no row are worked on at the same time. So the
+result is the same to the bit for any number of threads. The objective in `history_` has each loss before its round and
+the penalty after the pass. `averaging` gives the mean of the factors after each pass (Polyak and Ruppert) instead of
+the last; rounds go on from the last.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.data import Ratings
+from rankfill.kernels import Growing, RowPair, padded
+from rankfill.kernels.gradients import (
+    GradientRule,
+    Grid,
+    LossName,
+    RoundSums,
+    StepName,
+    gradient_online,
+    gradient_pass,
+    make_grid,
+)
+from rankfill.models.base.means import MeanRow
+from rankfill.models.base.model import WarmPath
+from rankfill.models.base.online import OnlineFactorModel
+from rankfill.models.base.settings import Nonnegative, check_positive, check_word
+from rankfill.models.base.training import Callback, Training, order_seed
+from rankfill.models.gradient.scaled import SHRINKAGES, ScaledFactorModel, all_finite
+from rankfill.models.gradient.stream_units import KEPT, StreamUnits, still_to_come, stretches, units_after
+from rankfill.objectives.measures import Measure
+
+Distinct = tuple[NDArray[np.int32] | slice, NDArray[np.int32]]
+"""Rows of one side, each once, and for every round the place of its row among them."""
+
+_FIRST = np.zeros(1, np.int32)
+
+
+class SGD(ScaledFactorModel, OnlineFactorModel):
+    """Stochastic gradient descent on factors and biases, for any loss, in batch and online.
+
+    Fast on many ratings, and the one to choose for a loss other than the squared one. `partial_fit` and `learn_one`
+    learn from a stream, whose first ratings need not be typical. An unknown user is answered with the mean user, an
+    unknown item with the mean item, a pair of both with the mean rating.
+
+    Parameters
+    ----------
+    rank : int, default=30
+        Number of factors. Two biases share their rows of sixteens: 14, 30 and 62 fill them.
+    loss : {"squared", "absolute", "epsilon-insensitive", "huber", "logistic"}, default="squared"
+        What an error costs. "logistic" is for ratings of -1 and +1.
+    step : {"adagrad", "constant", "inverse", "sqrt", "power", "line-search"}, default="adagrad"
+        How the step follows from the rate. "adagrad" gives each row its own, which falls as it learns.
+    rate : float, default=0.1
+        The first step. Too large a rate makes factors grow without end, which is refused.
+    power : float, default=0.5
+        How fast steps fall with step="power".
+    penalty : float, default=0.04
+        Pull of factors and biases towards zero for each rating of a row, in units in which ratings deviate by about 1.
+        Larger values follow single ratings less.
+    shrinkage : float, optional
+        Pull of every row towards zero that does not grow with its ratings: rows with few ratings stay near zero. By
+        default the best of a few on ratings kept aside. Biases are held by at most 5 of it.
+    averaging : bool, default=False
+        Answer with the mean of the factors after each pass instead of the last: smoother where steps do not fall.
+    nonnegative : {"both", "items", "users", "none"}, default="none"
+        Which factors must not be negative, so that they can be read as topics. Biases are free. "both" needs ratings
+        of zero and above.
+    biases : bool, default=True
+        Learn the mean rating and what each user and item adds to it, beside the factors.
+    epsilon : float, default=0.5
+        Width of the loss: errors up to it cost nothing ("epsilon-insensitive") or their square ("huber").
+    passes : int, default=30
+        The most passes over the ratings.
+    tol : float or None, default=0.0
+        Stops when the objective, or the error on validation ratings, has not fallen by more than this share for three
+        passes. None makes every pass.
+    seed : int, default=0
+        Seeds the start and the order of the ratings. The same seed gives the same bits.
+    clip : bool, default=True
+        Keep predictions within the range of the ratings.
+
+    Attributes
+    ----------
+    user_factors_ : ndarray of shape (n_users, rank)
+        One row per user, in the order of `users_`.
+    item_factors_ : ndarray of shape (n_items, rank)
+        One row per item, in the order of `items_`.
+    user_biases_ : ndarray of shape (n_users,)
+        What each user adds to the offset; zeros without biases.
+    item_biases_ : ndarray of shape (n_items,)
+        What each item adds to the offset; zeros without biases.
+    offset_ : float
+        What every prediction starts from: the mean rating (in a stream the running mean), or 0 without biases and with
+        the logistic loss.
+    shrinkage_ : float
+        The shrinkage in use, given or chosen.
+    rank_ : int
+        The number of factors learned.
+    biased_ : bool
+        Whether biases were learned.
+    users_ : Vocabulary
+        The ids of the users, in the order of the rows.
+    items_ : Vocabulary
+        The ids of the items, in the order of the rows.
+    n_ratings_ : int
+        How many ratings were learned from.
+    mean_ : float
+        The mean of those ratings.
+    range_ : tuple of float
+        The least and the greatest rating, without the few that stand far apart from all others.
+    history_ : list of EpochReport
+        One report per pass of the last fit; a stream has none.
+
+    Examples
+    --------
+    >>> from rankfill import SGD, Ratings
+    >>> ratings = Ratings.from_dense([[5, 4, None], [None, 4, 1], [5, None, 1]])
+    >>> model = SGD(rank=2, shrinkage=0.0, passes=100, tol=None).fit(ratings)
+    >>> model.predict(0, [2]) < 2.5  # nobody likes the last one
+    array([ True])
+    """
+
+    warm_path: ClassVar[WarmPath] = "none"
+
+    _learned: ClassVar[tuple[str, ...]] = (
+        "_user_memory",
+        "_item_memory",
+        "_period",
+        "_rounds",
+        "_stream",
+        "_recent",
+    )
+
+    _user_memory: Growing
+    _item_memory: Growing
+    _period: int
+    _rounds: int
+    _stream: StreamUnits
+    _recent: NDArray[np.float32]
+
+    def __init__(
+        self,
+        *,
+        rank: int = 30,
+        loss: LossName = "squared",
+        step: StepName = "adagrad",
+        rate: float = 0.1,
+        power: float = 0.5,
+        penalty: float = 0.04,
+        shrinkage: float | None = None,
+        averaging: bool = False,
+        nonnegative: Nonnegative = "none",
+        biases: bool = True,
+        epsilon: float = 0.5,
+        passes: int = 30,
+        tol: float | None = 0.0,
+        seed: int = 0,
+        clip: bool = True,
+    ) -> None:
+        self.rank = rank
+        self.loss: LossName = loss
+        self.step: StepName = step
+        self.rate = rate
+        self.power = power
+        self.penalty = penalty
+        self.shrinkage = shrinkage
+        self.averaging = averaging
+        self.nonnegative: Nonnegative = nonnegative
+        self.biases = biases
+        self.epsilon = epsilon
+        self.passes = passes
+        self.tol = tol
+        self.seed = seed
+        self.clip = clip
+
+    @property
+    def measure(self) -> Measure:  # type: ignore[override]
+        """The history is kept in the mean absolute error for the losses that grow with it, else in RMSE."""
+        return "mae" if self.loss in ("absolute", "epsilon-insensitive") else "rmse"
+
+    def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
+        """Rows (p_u, b_u, 1) of people not in training: `passes` passes over their ratings, the items as they are."""
+        rated, items = np.unique(known.item_indices, return_inverse=True)
+        fixed = self._units(self._items.array[rated], 1, 1 / self._scale)
+        rows = padded(known.n_users, self._width)
+        rows[:, self.rank_ + 1 : self._width] = 1
+        rule = replace(self._rule(), step="adagrad")
+        still = np.full(len(rated), np.inf, np.float32)  # a row with an infinite sum of gradients takes no step
+        memory, targets = np.ones(known.n_users, np.float32), self._targets(known.values)
+        held = self._held(known.by_user.counts())[known.user_indices]
+        none = np.zeros(len(known), np.float32)
+        for _ in range(self.passes):
+            gradient_online(
+                known.user_indices, items.astype(np.int32), targets, 0, rows, fixed, memory, still, held, none, rule
+            )
+        return self._in_ratings(rows, 0)[:, : self._width]
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        check_word("step", self.step, StepName)
+        check_positive("rate", self.rate)
+        check_positive("power", self.power, or_zero=True)
+        check_positive("epsilon", self.epsilon, or_zero=True)
+
+    def _learn(
+        self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
+    ) -> None:
+        self._begin_fit(ratings, init)
+        self._begin_rounds(len(ratings))
+        self._stream, self._recent = units_after(ratings.values, self.offset_ * len(ratings), self._scale)
+        grid = make_grid(
+            ratings.user_indices,
+            ratings.item_indices,
+            self._targets(ratings.values),
+            (ratings.n_users, ratings.n_items),
+            self.seed,
+        )
+        moving = self._users.array, self._items.array
+        if self.averaging or self._scale != 1:
+            moving = self._to_units()
+        with Training(self, validation, callbacks) as training:
+            for epoch in training.epochs():
+                sums = self._pass(grid, moving, epoch)
+                self._publish_pass(moving, epoch)
+                training.report(
+                    self._scale**2 * sums.loss + self._penalty_term(), self._train_error(sums, len(ratings))
+                )
+
+    def _pass(self, grid: Grid, moving: RowPair, epoch: int) -> RoundSums:
+        rng = np.random.default_rng(order_seed(self.seed, epoch))
+        strata = rng.permutation(grid.groups).astype(np.int32)
+        memory = self._user_memory.array, self._item_memory.array
+        held = self._held(self._user_counts.array), self._held(self._item_counts.array)
+        sums = gradient_pass(grid, strata, *moving, *memory, *held, self._rule(), self._rounds)
+        self._rounds += len(grid.values)
+        self._refuse_divergence(moving)
+        return sums
+
+    def _refuse_divergence(self, moving: RowPair) -> None:
+        if not (all_finite(moving[0]) and all_finite(moving[1])):
+            raise ValueError(f"rate={self.rate} is too large for these ratings: the factors grew without end; lower it")
+
+    def _publish_pass(self, moving: RowPair, epoch: int) -> None:
+        """Shows the rows after a pass: the last ones, or with averaging the mean of those after each pass."""
+        if not self.averaging and self._scale == 1:
+            return
+        for side, own in enumerate((self._users, self._items)):
+            shown = self._in_ratings(moving[side], side)
+            if self.averaging and epoch > 1:
+                shown = own.array + (shown - own.array) / np.float32(epoch)
+            own.array[:] = shown
+
+    def _held(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The penalty in each round of a row with so many ratings: λ + κ/n."""
+        return (self.penalty + self.shrinkage_ / np.maximum(counts, 1)).astype(np.float32)
+
+    def _train_error(self, sums: RoundSums, n: int) -> float:
+        total = sums.absolute / n if self.measure == "mae" else float(np.sqrt(sums.squared / n))
+        return self._scale * total
+
+    def _rule(self) -> GradientRule:
+        return GradientRule(
+            rank=self.rank_,
+            loss=self.loss,
+            width=self.epsilon / self._scale,
+            step=self.step,
+            rate=self.rate,
+            power=self.power,
+            penalty=self.penalty,
+            bias_share=self._bias_share,
+            period=self._period,
+            nonnegative_users=self._is_nonnegative(0),
+            nonnegative_items=self._is_nonnegative(1),
+            biased=self.biased_,
+        )
+
+    def _begin_stream(self, ratings: Ratings) -> None:
+        self.shrinkage_ = SHRINKAGES[0] if self.shrinkage is None else float(self.shrinkage)
+        first = float(ratings.values[ratings.stream_order()[0]])
+        spread = abs(first) / 4 or 1.0  # stars from 1 to 5 deviate by 1
+        self._begin_rows(first, spread, 0, 0)
+        self._level = self._size = 4 * self._scale
+        self._begin_rounds(1)
+        self._stream, self._recent = StreamUnits(self._scale), np.zeros(KEPT, np.float32)
+
+    def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
+        counts = (
+            self._user_counts.array[users] - still_to_come(users),
+            self._item_counts.array[items] - still_to_come(items),
+        )
+        held = self._held(counts[0]), self._held(counts[1])
+        for places, plausible, offsets, units in stretches(self._stream, self._recent, values, centred=self._centred):
+            if self.loss != "logistic":
+                self._change_scale(units.scale)
+            targets = ((plausible - offsets) / self._scale).astype(np.float32)
+            here = _distinct(users[places]), _distinct(items[places])
+            self._learn_rounds(*here, targets, (held[0][places], held[1][places]))
+            self._stream, self.offset_ = units, float(offsets[-1])
+
+    def _learn_single(self, user: int, item: int, value: float) -> None:
+        if self._stream.look_is_due:
+            super()._learn_single(user, item, value)
+            return
+        self._recent[self._stream.seen % KEPT] = value
+        plausible = min(max(value, self._stream.low), self._stream.high)
+        units = self._stream.with_one_more(plausible)
+        offset = units.total / units.seen if self._centred else 0.0
+        held = (
+            np.array([self.penalty + self.shrinkage_ / int(self._user_counts.array[user])], np.float32),
+            np.array([self.penalty + self.shrinkage_ / int(self._item_counts.array[item])], np.float32),
+        )
+        target = np.array([(plausible - offset) / self._scale], np.float32)
+        self._learn_rounds((slice(user, user + 1), _FIRST), (slice(item, item + 1), _FIRST), target, held)
+        self._stream, self.offset_ = units, offset
+
+    def _learn_rounds(self, users: Distinct, items: Distinct, targets: NDArray[np.float32], held: RowPair) -> None:
+        """A round for each target, in their order."""
+        user_rows, user_places = users
+        item_rows, item_places = items
+        moving = (
+            self._units(self._users.array[user_rows], 0, 1 / self._scale),
+            self._units(self._items.array[item_rows], 1, 1 / self._scale),
+        )
+        memory = self._user_memory.array[user_rows].copy(), self._item_memory.array[item_rows].copy()
+        gradient_online(
+            user_places,
+            item_places,
+            targets,
+            self._rounds,
+            *moving,
+            *memory,
+            *held,
+            self._rule(),
+        )
+        self._refuse_divergence(moving)
+        if self._scale != 1:
+            moving = self._in_ratings(moving[0], 0), self._in_ratings(moving[1], 1)
+        self._users.array[user_rows], self._items.array[item_rows] = moving
+        self._user_memory.array[user_rows], self._item_memory.array[item_rows] = memory
+        self._rounds += len(targets)
+
+    def _change_scale(self, scale: float) -> None:
+        """Keeps rows, and those to come, as they are in units of the scale."""
+        times = scale / self._scale
+        if times == 1:
+            return
+        self._users = Growing(self._units(self._users.array, 0, times))
+        self._items = Growing(self._units(self._items.array, 1, times))
+        self._mean_user = MeanRow(self._users, self._user_counts)
+        self._mean_item = MeanRow(self._items, self._item_counts)
+        self._scale, self._level, self._size = scale, self._level * times, self._size * times
+
+    def _begin_rounds(self, period: int) -> None:
+        self._period, self._rounds = period, 0
+        self._user_memory = Growing(np.ones(len(self._users), np.float32))
+        self._item_memory = Growing(np.ones(len(self._items), np.float32))
+
+    def _check_unchanged(self) -> None:
+        super()._check_unchanged()
+        if self.biases != self.biased_:
+            raise ValueError(
+                f"biases is {self.biases}, what was learned has biases={self.biased_}; fit anew, or set biases back"
+            )
+
+    def _match_rows(self) -> None:
+        super()._match_rows()
+        for memory, rows in ((self._user_memory, self._users), (self._item_memory, self._items)):
+            memory.extend(np.ones(len(rows) - len(memory), np.float32))
+
+
+def _distinct(rows: NDArray[np.int32]) -> Distinct:
+    """The different rows and the place of each among them; a stream often asks for a single one."""
+    if len(rows) == 1:
+        return slice(int(rows[0]), int(rows[0]) + 1), _FIRST
+    distinct, places = np.unique(rows, return_inverse=True)
+    return distinct, places.astype(np.int32)

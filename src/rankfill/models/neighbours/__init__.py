@@ -1,0 +1,1 @@
+"""Models that ask what is similar: nearest neighbours among items or users."""

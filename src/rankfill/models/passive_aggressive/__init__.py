@@ -1,0 +1,1 @@
+"""Passive-aggressive factorisation: no learning rate."""

@@ -1,0 +1,1 @@
+"""Models that predict each item from all others: one regression per item."""

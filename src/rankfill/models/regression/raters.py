@@ -1,0 +1,117 @@
+"""One regression per item j over the users who rated it: explicit feedback, and `kind="logistic"`.
+
+    min  Σ_u loss(y_uj, z_uj) + ½ λ ‖B_·j‖² + ½ v_j²,   z_uj = Σ_i x_ui B_ij + v_j,   B_jj = 0
+    x_ui = ((r_ui − b_ui) / h + c) / √n_u
+
+with b_ui from `Bias` and n_u the number of ratings by the user: the root keeps people with many ratings from extreme
+predictions (Koren 2008, "Factorization meets the neighborhood", eq. 10).
+
+kind="ridge"     loss = ½ (y − z)²; y = (r − b) / h with h the spread of r − b, v = 0; the prediction is b + h z.
+                 c = 0.4: that somebody rated an item says something too, whatever the rating
+kind="logistic"  loss = log(1 + exp(−y z)); y = +1 for a rating that is liked (`data/liked.py`: at least the mean)
+                 and −1 for others, which for ratings of two values is what they say. b has the effects of the items
+                 alone, so that x tells who is easy to please; c = 0. The prediction is the expected rating
+                 low + (high − low) / (1 + exp(−z)), low and high being the mean ratings of both, and h half their
+                 distance
+
+With implicit feedback everybody is in every logistic regression: y = +1 for those who chose the item and −1 for all
+others, x as in `entries.py`, low = 0 and high = 1: the score is how likely the item is chosen. That
+costs n_items times the number of ratings in each step; with explicit feedback a step looks at every pair of items that
+a user has rated.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rankfill.data import Ratings
+from rankfill.data.liked import liked_entries
+from rankfill.kernels import Rows, rater_regressions
+from rankfill.models.bias import Bias
+from rankfill.models.regression.entries import left_over
+
+_EFFECT_PENALTY = 1.0
+_RATED = 0.4
+"""Chosen on MovieLens 100K and latest-small, where errors fall by 0.006 and 0.003; on 1M they fall by 0.004."""
+
+
+class Link(NamedTuple):
+    """From z to answers: expected ratings between low and high, or what is added to the effects, ±half for ±1."""
+
+    logistic: bool
+    low: float
+    high: float
+
+    @classmethod
+    def of_likes(cls, values: NDArray[np.float32], liked: NDArray[np.bool_]) -> "Link":
+        """From ratings, and which of them say that something was liked."""
+        wide = values.astype(np.float64)
+        low, high = (float(wide[part].mean()) if part.any() else float(wide.mean()) for part in (~liked, liked))
+        return cls(True, low, high)
+
+    @classmethod
+    def of_spread(cls, left_over: NDArray[np.float32]) -> "Link":
+        """From what the effects leave over of ratings."""
+        spread = float(np.sqrt(np.square(left_over, dtype=np.float64).mean()))
+        return cls(False, -spread, spread)
+
+    @property
+    def half(self) -> float:
+        """Half the distance between low and high; 1 where there is none."""
+        return (self.high - self.low) / 2 or 1.0
+
+    def answers(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What is answered for each z."""
+        wide = margins.astype(np.float64)
+        if self.logistic:
+            shares: NDArray[np.float64] = expit(wide)
+            return (self.low + (self.high - self.low) * shares).astype(np.float32)
+        return (self.half * wide).astype(np.float32)
+
+    def features(self, n_users: int) -> NDArray[np.float32]:
+        """What a regression knows of users beside their rows: 1 where it is logistic, nothing otherwise."""
+        return np.ones((n_users, int(self.logistic)), np.float32)
+
+
+def targets_of(ratings: Ratings, link: Link, bias: Bias | None) -> NDArray[np.float32]:
+    """The targets y of explicit feedback."""
+    if link.logistic or bias is None:
+        return np.where(liked_entries(ratings), np.float32(1), np.float32(-1))
+    return left_over(ratings, bias) / np.float32(link.half)
+
+
+class RaterWeights(NamedTuple):
+    """Weights, one column per item to predict, its weights of the features, and the sum of all minima."""
+
+    weights: NDArray[np.float32]
+    effects: NDArray[np.float32]
+    objective: float
+
+
+def inputs_over_raters(left_over: Rows, link: Link) -> NDArray[np.float32]:
+    """The inputs x, from what the effects leave over of ratings, by user."""
+    counts = left_over.counts()
+    scales = np.repeat((1 / np.sqrt(np.maximum(counts, 1))).astype(np.float32), counts)
+    rated = np.float32(0 if link.logistic else _RATED)
+    inputs: NDArray[np.float32] = (left_over.values / np.float32(link.half) + rated) * scales
+    return inputs
+
+
+def regress_over_raters(
+    entries: Rows,
+    n_items: int,
+    targets: NDArray[np.float32] | None,
+    features: NDArray[np.float32],
+    penalty: float,
+    *,
+    logistic: bool,
+) -> RaterWeights:
+    """All regressions; `entries` is X by user, `targets` has one for each entry, or None where everybody has a say."""
+    y = np.ones_like(entries.values) if targets is None else targets
+    by_item = entries._replace(values=y).transposed(n_items)
+    found = rater_regressions(
+        *(by_item, entries, features, penalty, _EFFECT_PENALTY), logistic=logistic, everyone=targets is None
+    )
+    return RaterWeights(*found)

@@ -1,0 +1,63 @@
+"""The counting sort against its NumPy twin, for any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankfill import kernels
+from rankfill.kernels import Rows
+from rankfill.kernels.reference import rows as reference
+
+
+@pytest.fixture(autouse=True)
+def threads_as_before():
+    before = kernels.get_threads()
+    yield
+    kernels.set_threads(before)
+
+
+def same_bits(ours, theirs):
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    assert ours.tobytes() == theirs.tobytes(), f"{ours} is not {theirs}"
+
+
+@settings(deadline=None)
+@given(st.integers(1, 30), st.integers(0, 200), st.booleans(), st.integers(0, 2**32 - 1))
+def test_sort_into_rows_is_the_twins(n_keys, n_entries, with_order, seed):
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, n_keys, n_entries).astype(np.int32)
+    columns = rng.integers(0, 9, n_entries).astype(np.int32)
+    values = rng.choice([1.0, 2.0], n_entries).astype(np.float32)
+    expected = reference.sort_into_rows(keys, columns, values, n_keys, with_order=with_order)
+    rows, order = kernels.sort_into_rows(keys, columns, values, n_keys, with_order=with_order)
+    for ours, theirs in zip((*rows, order), (*expected[0], expected[1]), strict=True):
+        same_bits(ours, theirs)
+
+
+def test_sort_into_rows_is_the_same_for_any_number_of_threads():
+    """Beyond 2 · 65,536 entries the work is cut into slices."""
+    rng = np.random.default_rng(3)
+    n = 600_000
+    keys, columns = rng.integers(0, 50, n).astype(np.int32), rng.integers(0, 2**31 - 1, n).astype(np.int32)
+    values = rng.random(n, dtype=np.float32)
+    expected = reference.sort_into_rows(keys, columns, values, 50, with_order=True)
+    for threads in range(1, 9):
+        kernels.set_threads(threads)
+        rows, order = kernels.sort_into_rows(keys, columns, values, 50, with_order=True)
+        for ours, theirs in zip((*rows, order), (*expected[0], expected[1]), strict=True):
+            same_bits(ours, theirs)
+
+
+@pytest.mark.parametrize(("n_entries", "n_rows", "n_columns"), [(0, 3, 4), (1, 1, 1), (900, 17, 40), (200_000, 9, 700)])
+def test_transposing_is_sorting_the_row_numbers_by_column(n_entries, n_rows, n_columns):
+    rng = np.random.default_rng(n_entries)
+    row_of_entry = np.sort(rng.integers(0, n_rows, n_entries)).astype(np.int32)
+    indptr = np.searchsorted(row_of_entry, np.arange(n_rows + 1)).astype(np.int64)
+    rows = Rows(indptr, rng.integers(0, n_columns, n_entries).astype(np.int32), rng.random(n_entries, np.float32))
+    expected, _ = reference.sort_into_rows(rows.indices, row_of_entry, rows.values, n_columns)
+    for threads in (1, 2, 5):
+        kernels.set_threads(threads)
+        assert all(map(np.array_equal, rows.transposed(n_columns), expected))
