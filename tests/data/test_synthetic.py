@@ -82,7 +82,7 @@ def test_a_small_likeness_is_as_dense_as_the_original(name):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: like("imdb"), "no shape 'imdb'; choose one of movielens-10m, netflix, yahoo-music"),
+        (lambda: like("imdb"), "no shape 'imdb'; choose one of movielens-1m, movielens-10m, netflix, yahoo-music"),
         (lambda: like("netflix", scale_down=0.5), r"at least 1, found 0\.5"),
         (lambda: low_rank(3, 4, 13), "more than the 12 pairs of 3 users and 4 items; ask for fewer"),
         (lambda: low_rank(0, 4, 1), "at least 1, found 0, 4, 1, 10"),
