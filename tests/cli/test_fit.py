@@ -246,3 +246,17 @@ def test_ctrl_c_in_a_trial_keeps_the_best_so_far(
     model = rf.load(tmp_path / "m")
     assert isinstance(model.predictor_, rf.Bias)
     assert "not tried: interrupted" in outcome.out
+
+
+def test_a_long_fit_goes_on_from_its_checkpoint(run: Run, ratings: Path, tmp_path: Path) -> None:
+    folder, out = tmp_path / "long.fit", tmp_path / "m.rankfill"
+    command = ("fit", ratings, *ONLINE, "--tol", "none", "--checkpoint", folder, "--every", 2)
+    assert run(*command, "-o", out, "--passes", 3).code == 0
+    assert run(*command, "-o", out, "--passes", 6).code == 0
+    assert run("fit", ratings, *ONLINE, "--tol", "none", "-o", tmp_path / "whole.rankfill", "--passes", 6).code == 0
+    found, whole = rf.load(out), rf.load(tmp_path / "whole.rankfill")
+    assert [report.objective for report in found.history_] == [report.objective for report in whole.history_]
+    outcome = run(*command, "-o", out, "--passes", 6, "--rank", 5)
+    assert outcome.code == 2
+    assert "it is of a fit with other rank; name another folder, or remove it" in outcome.err.replace("\n", " ")
+    assert "leave checkpoint out" in run("fit", ratings, "-o", out, "--model", "bias", "--checkpoint", folder).err

@@ -156,3 +156,22 @@ def answers():
         return found
 
     return ask
+
+
+class CutOff:
+    """A callback that ends a fit as a crash would."""
+
+    class Error(Exception):
+        pass
+
+    def __init__(self, after):
+        self.after = after
+
+    def __call__(self, report):
+        if report.epoch >= self.after:
+            raise self.Error
+
+
+@pytest.fixture
+def cut_off():
+    return CutOff

@@ -1,6 +1,7 @@
 """Every option of every model, found by its declared type, is held to the contract; not the defaults alone."""
 
 import typing
+from dataclasses import replace
 from types import NoneType
 
 import numpy as np
@@ -126,6 +127,22 @@ def test_best_state_is_restored_as_a_whole(make, data):
     best = make(passes=6, tol=None).fit(data, callbacks=[lambda report: report.epoch == best_pass])
     np.testing.assert_array_equal(model.fold_in(data), best.fold_in(data))
     np.testing.assert_array_equal(model.predict_all(), best.predict_all())
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_fit_that_was_cut_off_goes_on_to_the_same_bits(make, data, answers, cut_off, tmp_path, judged):
+    if "passes" not in make().get_params():
+        return
+    validation = data.with_values(lambda values: values.max() + values.min() - values) if judged else None
+    told = {"validation": validation, "every": 2}
+    whole = make(passes=6, tol=None).fit(data, **told, checkpoint=tmp_path / "whole")
+    with pytest.raises(cut_off.Error):
+        make(passes=6, tol=None).fit(data, **told, checkpoint=tmp_path / "cut", callbacks=[cut_off(after=5)])
+    again = make(passes=6, tol=None).fit(data, **told, checkpoint=tmp_path / "cut")
+    assert answers(again) == answers(whole)
+    np.testing.assert_array_equal(again.fold_in(data), whole.fold_in(data))
+    found, wanted = ([replace(each, seconds=0) for each in model.history_] for model in (again, whole))
+    assert found == wanted
 
 
 def test_settings_changed_after_the_fit_do_not_change_answers(make, data, answers):

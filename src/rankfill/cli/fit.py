@@ -68,6 +68,13 @@ def fit(
     time_budget: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop after the first pass that ends later than this.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where a long fit notes how far it has come; the same command goes on from there."
+        ),
+    ] = None,
+    every: Annotated[int, typer.Option(metavar="PASSES", help="How many passes lie between two checkpoints.")] = 10,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the learning curve: .png, .pdf or .svg.")
     ] = None,
@@ -88,6 +95,7 @@ def fit(
     rankfill fit ratings.csv -o m.rankfill --item-features movies.csv
     rankfill fit log.tsv -o m.rankfill --columns customer,product,stars --duplicates last
     rankfill fit ratings.csv -o m.rankfill --model bias --shrinkage 10
+    rankfill fit ratings.csv -o m.rankfill --model als --passes 200 --checkpoint als.fit --every 20
     """
     use_threads(threads)
     learner = make_model(model, parameters | handed_on(model, seed=seed, liked=liked))
@@ -105,7 +113,8 @@ def fit(
     timed = duplicates in TIMED or isinstance(learner, Auto)
     train, held_out = _read(ratings, validation, share, columns, duplicates, seed, timed)
     features = _read_features(train, item_features, user_features)
-    interrupted = _train(learner, train, held_out, time_budget, measure, parse_liked(liked), features)
+    told: dict[str, Any] = {"measure": measure, "liked": parse_liked(liked), "checkpoint": checkpoint, "every": every}
+    interrupted = _train(learner, train, held_out, time_budget, told | features)
     learner.save(output)
     baseline = _baseline(learner, train, held_out, parse_liked(liked))
     _show(learner, baseline)
@@ -154,7 +163,7 @@ def _read(
 
 def _read_features(train: Ratings, items: Path | None, users: Path | None) -> dict[str, Features]:
     """What is known of each side."""
-    given = ("item", items, train.items), ("user", users, train.users)
+    given = ("item_features", items, train.items), ("user_features", users, train.users)
     found = {name: read_features(path, ids=ids) for name, path, ids in given if path is not None}
     for features in found.values():
         console().print(str(features))
@@ -177,26 +186,16 @@ def _train(
     train: Ratings,
     held_out: Ratings | None,
     budget: float | None,
-    measure: str | None,
-    liked: Liked,
-    features: dict[str, Features],
+    told: dict[str, Any],
 ) -> bool:
-    """Fits under a live bar; True when Ctrl-C ended it after something had been learned."""
+    """Fits under a live bar, `fit` told the rest; True when Ctrl-C ended it after something had been learned."""
     callbacks = [] if budget is None else [TimeBudget(budget)]
     with (
         warnings.catch_warnings(record=True) as caught,
         PassBar(getattr(learner, "passes", 1), len(train), budget) as bar,
     ):
         warnings.simplefilter("always")
-        learner.fit(
-            train,
-            validation=held_out,
-            callbacks=[bar, *callbacks],
-            measure=measure,
-            liked=liked,
-            item_features=features.get("item"),
-            user_features=features.get("user"),
-        )
+        learner.fit(train, validation=held_out, callbacks=[bar, *callbacks], **told)
     for warning in caught:
         if not issubclass(warning.category, InterruptedWarning):
             note(str(warning.message))

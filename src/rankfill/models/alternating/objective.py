@@ -89,9 +89,10 @@ class AlternatingModel(FactorModel):
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
         self._start(ratings, init)
-        exponent, moving = self._unit_exponent, self._in_units()
+        exponent = self._unit_exponent
         targets = _in_units(ratings, exponent)
         with Training(self, validation, callbacks) as training:
+            moving = self._in_units()
             for _ in training.epochs():
                 moving._pass(targets)
                 objective, train = moving._objective_and_error(targets)

@@ -25,6 +25,7 @@ from rankfill.data.liked import Liked, check_liked
 from rankfill.data.tensors import write_tensors
 from rankfill.kernels import Growing, Rows
 from rankfill.models.base import model_file
+from rankfill.models.base.checkpoint import Checkpoint, identity_of
 from rankfill.models.base.choosing import POOL, Found, MinRatings, fewest_ratings, find_lists, pick_varied
 from rankfill.models.base.forgetting import Left, forget_rows
 from rankfill.models.base.judging import error_of
@@ -99,6 +100,7 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
     range_: tuple[float, float]
     history_: list[EpochReport]
     _judged_by: str | None = None
+    _checkpoint: Checkpoint | None = None
     _liked: Liked = "above-mean"
     _sum: float
     _user_counts: Growing
@@ -151,6 +153,8 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
         liked: Liked = "above-mean",
         item_features: FeaturesLike | None = None,
         user_features: FeaturesLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 10,
     ) -> Self:
         """Learns from the ratings alone, forgetting what was learned before.
 
@@ -174,6 +178,13 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
         item_features, user_features : Features, frame or path, optional
             What is known of items and users, so that those without ratings get answers, too; see `Features`. Models
             without factors have no use for them.
+        checkpoint : str or path-like, optional
+            A folder in which a long fit notes how far it has come. The same call goes on from there, to the same bits
+            as a fit that was never cut off, and with larger `passes` from where a fit ended. Solvers that carry more
+            from pass to pass than they learn, such as those under the trace norm, begin anew from what is learned at
+            each checkpoint. A call with other settings or ratings is refused.
+        every : int, default=10
+            After how many passes a checkpoint replaces the one before; one is written at the end, too.
 
         Returns
         -------
@@ -199,6 +210,12 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
             init = self._holding(init, ratings)
         if init is not None and not isinstance(init, type(self)):
             raise TypeError(f"init must be a fitted {type(self).__name__}, found {type(init).__name__}")
+        kept = None
+        if checkpoint is not None:
+            self._check_checkpoints()
+            told: dict[str, Any] = {f"{side}_features": given for side, given in features.items()}
+            told |= {"ratings": ratings, "validation": validation, "init": init, "measure": measure, "liked": liked}
+            kept = Checkpoint(checkpoint, every, identity_of(self, told))
         with self._writing:
             if init is self:  # what it has learned is about to be forgotten
                 init = copy.copy(self)
@@ -207,9 +224,12 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
             self.range_ = ratings.scale()
             self._seen = SeenItems.of(ratings.by_user)
             self._judged_by, self._liked = measure if measure != self.measure else None, liked
-            self._features = features
-            with without_hints():
-                self._learn(ratings, validation, callbacks, init)
+            self._features, self._checkpoint = features, kept
+            try:
+                with without_hints():
+                    self._learn(ratings, validation, callbacks, init)
+            finally:
+                self._checkpoint = None
             self._learn_features(features)
             self._features = {}
             self._renew_view()
@@ -604,6 +624,13 @@ class Model(Reasons, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check(self, ratings: Ratings) -> None:
         """Raises in words what the model cannot do with its settings or these ratings."""
+
+    def _check_checkpoints(self) -> None:
+        if "passes" in vars(type(self)):
+            raise ValueError(
+                f"{type(self).__name__} does not learn pass by pass, so that there is nothing to go on from; "
+                "leave checkpoint out"
+            )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "users_"):

@@ -28,7 +28,7 @@ def packed(model: "Model", history: bool) -> Parts:
         {
             "rankfill": FORMAT_VERSION,
             "model": type(model).__name__,
-            "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+            "parameters": {name: plain(value) for name, value in model.get_params(deep=False).items()},
             "sum": model._sum,
             "range": list(model.range_),
             "history": [vars(report) for report in model.history_],
@@ -89,10 +89,10 @@ def _seen(n_users: int, n_items: int, parts: Parts) -> SeenItems:
     return SeenItems(indptr, items)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Settings as JSON can hold them."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value

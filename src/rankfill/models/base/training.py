@@ -9,14 +9,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from types import TracebackType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.objectives.measures import Measure
 from rankfill.objectives.scores import parse_score
+
+if TYPE_CHECKING:
+    from rankfill.models.base.checkpoint import Checkpoint
 
 PATIENCE = 3
 
@@ -105,6 +110,7 @@ class Learner(Protocol):
     history_: list[EpochReport]
 
     _judged_by: str | None
+    _checkpoint: "Checkpoint | None"
 
     def _judge(self, validation: Ratings) -> float: ...
     def _snapshot(self) -> Any: ...
@@ -149,13 +155,23 @@ class TimeBudget:
         return report.seconds >= self.seconds
 
 
+class Progress(NamedTuple):
+    """What a training has to remember beside what the model has learned."""
+
+    history: list[EpochReport]
+    best: float
+    best_state: dict[str, Any] | None
+    since_best: int
+    carried: dict[str, NDArray[Any]]
+
+
 class Training:
     """Counts passes, writes `history_`, stops in time, and hands back the best model on the validation ratings.
 
     It stops when a callback returns True, or when the measure of the validation ratings (without any: the objective)
     has not become better by more than `tol`, relative to the best so far, for three passes (never with `tol=None`).
     Ctrl-C ends the training without an error and keeps what has been learned, the best state where validation ratings
-    tell it.
+    tell it. With a checkpoint it goes on where the same training was cut off.
     """
 
     def __init__(self, model: Learner, validation: Ratings | None, callbacks: Iterable[Callback]) -> None:
@@ -168,10 +184,41 @@ class Training:
         self._best_state: Any = None
         self._since_best = 0
         self._stop = False
+        self._carried: dict[str, NDArray[Any]] = {}
+        self._carried_before: dict[str, NDArray[Any]] = {}
 
     def __enter__(self) -> "Training":
         self.model.history_ = []
+        if self.model._checkpoint is not None:
+            self._go_on_from(self.model._checkpoint)
         return self
+
+    def _go_on_from(self, checkpoint: "Checkpoint") -> None:
+        progress = checkpoint.resume(self.model)
+        if progress is None:
+            return
+        made = len(progress.history)
+        if made > self.model.passes:
+            raise ValueError(
+                f"checkpoint {str(checkpoint.folder)!r} has made {made} passes already, more than the "
+                f"{self.model.passes} asked for; ask for at least as many, or name another folder"
+            )
+        self.model.history_, self._carried_before = progress.history, progress.carried
+        self._best, self._best_state, self._since_best = progress.best, progress.best_state, progress.since_best
+        self._seconds = progress.history[-1].seconds
+        self.model._renew_view()
+        self._stop = asked_to_stop(self.callbacks, progress.history[-1]) or self._since_best >= PATIENCE
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the model holds what a pass has learned, in this run or before."""
+        return bool(self.model.history_)
+
+    def carry(self, **arrays: NDArray[Any]) -> None:
+        """Keeps in checkpoints what passes change beside what the model learns; filled where the training goes on."""
+        self._carried = arrays
+        for name, array in self._carried_before.items():
+            arrays[name][...] = array
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -186,10 +233,23 @@ class Training:
 
     def epochs(self) -> Iterator[int]:
         """Numbers of the passes to make, from 1."""
-        for epoch in range(1, self.model.passes + 1):
+        for epoch in range(len(self.model.history_) + 1, self.model.passes + 1):
+            if self._stop:
+                return
             self._resumed = time.perf_counter()
             yield epoch
-            if self._stop:
+
+    def stretches(self) -> Iterator[Iterator[int]]:
+        """The passes in stretches that end with a checkpoint, where a solver begins anew; without, there is but one.
+
+        A stretch that is not gone through to its end is the last.
+        """
+        checkpoint, made = self.model._checkpoint, len(self.model.history_)
+        while not self._stop and made < self.model.passes:
+            size = self.model.passes if checkpoint is None else checkpoint.every - made % checkpoint.every
+            yield islice(self.epochs(), size)
+            made, before = len(self.model.history_), made
+            if made < before + size:
                 return
 
     def report(self, objective: float, train: float, gap: float | None = None) -> None:
@@ -209,6 +269,10 @@ class Training:
             self._best = watched
             self._best_state = None if validation is None else model._snapshot()
         self._stop = asked_to_stop(self.callbacks, report) or self._since_best >= PATIENCE
+        checkpoint = model._checkpoint
+        if checkpoint is not None and (self._stop or number % checkpoint.every == 0 or number == model.passes):
+            state = Progress(model.history_, self._best, self._best_state, self._since_best, self._carried)
+            checkpoint.write(model, state)
 
     def _judge(self, validation: Ratings) -> float:
         value = self.model._judge(validation)

@@ -209,15 +209,18 @@ class FAVA(OffsetModel):
         unit = unit_of(problem.values)  # in which squares neither overflow nor vanish
         scaled = replace(problem, values=problem.values / unit)
         known = LowRank.zero(*problem.shape) if init is None else self._rows_of(init, problem)
-        start = LowRank(*(side / math.sqrt(unit) for side in known))
         with one_blas_thread(), Training(self, validation, callbacks) as training:
             if self.steps == "halving" and validation is None:
                 training.tol = None  # the steps have a stop rule of their own
-            for _, point in zip(training.epochs(), self._points(scaled, start, unit), strict=False):
-                left, right = (math.sqrt(unit) * side[:, : len(self.variances_)] for side in point.sides)
-                self._keep(problem, LowRank(left, right))
-                self._take_multipliers(point, unit)
-                training.report(unit**2 * point.loss, unit * math.sqrt(2 * point.loss / len(ratings)))
+            for epochs in training.stretches():
+                if training.has_begun:
+                    known = self._rows_of(self, problem)
+                start = LowRank(*(side / math.sqrt(unit) for side in known))
+                for _, point in zip(epochs, self._points(scaled, start, unit), strict=False):
+                    left, right = (math.sqrt(unit) * side[:, : len(self.variances_)] for side in point.sides)
+                    self._keep(problem, LowRank(left, right))
+                    self._take_multipliers(point, unit)
+                    training.report(unit**2 * point.loss, unit * math.sqrt(2 * point.loss / len(ratings)))
 
     def _points(self, problem: Problem, start: LowRank, unit: float) -> Iterator[Point]:
         """One per pass; training ends with them. The values of the problem are in units of `unit`."""

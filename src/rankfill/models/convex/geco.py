@@ -132,12 +132,15 @@ class GECO(OffsetModel):
         start = LowRank.zero(*problem.shape) if init is None else self._solution_of(init, rank, problem)
         with one_blas_thread(), Training(self, validation, callbacks) as training:
             self.penalty_ = self._noise_penalty(problem, ratings) if self.penalty is None else float(self.penalty)
-            solver = Greedy(problem, start, rank=rank, threshold=self.penalty_)
-            self.core_steps_ = solver.core_steps
-            for _, iterate in zip(training.epochs(), solver.iterates(), strict=False):
-                self._keep(problem, _widened(iterate.solution, 0 if self.rank is None else rank))
-                square = float(iterate.residual @ iterate.residual)
-                training.report(0.5 * square, math.sqrt(square / len(ratings)))
+            self.core_steps_ = self.core_steps_ if training.has_begun else []
+            for epochs in training.stretches():
+                if training.has_begun:
+                    start = balanced(self._rows_of(self, problem))
+                solver = Greedy(problem, start, rank=rank, threshold=self.penalty_, core_steps=self.core_steps_)
+                for _, iterate in zip(epochs, solver.iterates(), strict=False):
+                    self._keep(problem, _widened(iterate.solution, 0 if self.rank is None else rank))
+                    square = float(iterate.residual @ iterate.residual)
+                    training.report(0.5 * square, math.sqrt(square / len(ratings)))
 
     def _chosen_rank(self, ratings: Ratings, init: Self | None) -> int:
         """That of `init`, or with which ratings kept aside are predicted best; 0 where the offset alone is best."""

@@ -74,16 +74,20 @@ class TraceNormModel(OffsetModel, Generic[AnyObjective]):
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
-        problem, proof = self._prepare(ratings), GapProof(self.gap, self.seed)
+        problem = self._prepare(ratings)
         start = LowRank.zero(*problem.shape) if init is None else self._solution_of(init, problem)
         with one_blas_thread(), Training(self, validation, [*callbacks, self._goal_reached]) as training:
             objective = self._objective(problem, ratings)
-            for _, iterate in zip(training.epochs(), self._solve(problem, objective, start), strict=False):
-                self._keep_iterate(problem, objective, iterate)
-                value = objective.value(problem, iterate)
-                gap_with = partial(relative_gap, objective, problem, iterate, value)
-                gap = proof.prove(objective.descent(problem, iterate), iterate.solution, gap_with)
-                training.report(value, float(np.sqrt(np.mean(iterate.residual**2))), gap)
+            for epochs in training.stretches():
+                if training.has_begun:
+                    start = self._solution_of(self, problem)
+                proof = GapProof(self.gap, self.seed)
+                for _, iterate in zip(epochs, self._solve(problem, objective, start), strict=False):
+                    self._keep_iterate(problem, objective, iterate)
+                    value = objective.value(problem, iterate)
+                    gap_with = partial(relative_gap, objective, problem, iterate, value)
+                    gap = proof.prove(objective.descent(problem, iterate), iterate.solution, gap_with)
+                    training.report(value, float(np.sqrt(np.mean(iterate.residual**2))), gap)
 
     def _keep_iterate(self, problem: Problem, objective: Objective, iterate: Iterate) -> None:
         self._keep(problem, iterate.solution)

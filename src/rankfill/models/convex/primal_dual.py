@@ -192,6 +192,7 @@ class PrimalDual(PenalisedModel):
     def _solve(self, problem: Problem, objective: Penalised, start: LowRank) -> Iterator[Iterate]:
         ratings = problem.ratings
         self._spread = float(np.abs(ratings - float(ratings.mean(dtype=np.float64))).mean(dtype=np.float64)) or 1.0
+        self.agreement_ = self.agreement_ if self.history_ else []
         solver = ConstraintGeneration(
             problem,
             objective,
@@ -201,8 +202,8 @@ class PrimalDual(PenalisedModel):
             max_rank=self.max_rank,
             rounding=self._spread,
             seed=self.seed,
+            agreement=self.agreement_,
         )
-        self.agreement_ = solver.agreement
         return solver.iterates()
 
     def _solution_of(self, fitted: TraceNormModel[Penalised], problem: Problem) -> LowRank:

@@ -12,6 +12,8 @@ limit λ → 0 (Candès, Recht 2009). The solver is in `solvers/proximal_gradien
 from collections.abc import Iterator
 from typing import Literal
 
+import numpy as np
+
 from rankfill.data import Ratings
 from rankfill.linalg import LowRank
 from rankfill.models.base.settings import Weighting
@@ -135,5 +137,6 @@ class SoftImpute(PenalisedModel):
 
     def _solve(self, problem: Problem, objective: Penalised, start: LowRank) -> Iterator[Iterate]:
         if self.penalty == "exact":
-            return multipliers(problem, objective, start, self.seed)
+            dual = self._dual if self.history_ else np.zeros(len(problem.values))
+            return multipliers(problem, objective, start, dual, self.seed)
         return proximal_gradient(problem, objective, start, accelerated=bool(self.accelerated), seed=self.seed)

@@ -16,7 +16,7 @@ factors put to zero likewise; where that would make F increase, the pass starts 
 objective in `history_` is F after the pass, exactly.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -175,20 +175,13 @@ class GradientDescent(ScaledFactorModel):
     ) -> None:
         self._begin_fit(ratings, init)
         problem = _Problem(self, ratings)
-        point, eta, k = problem.at(self._to_units()), 1.0, 1
-        before = point
         with Training(self, validation, callbacks) as training:
-            for _ in training.epochs():
-                ahead = point
-                if self.momentum == "nesterov" and k > 1:
-                    ahead = problem.at(problem.extrapolated(point.rows, before.rows, (k - 1) / (k + 2)))
-                reached, eta = problem.descend(ahead, eta)
-                if reached.objective > point.objective:
-                    k, (reached, eta) = 1, problem.descend(point, eta)
-                before, point, k = point, reached, k + 1
-                self._publish(point.rows)
-                squared = self._scale**2 * point.sums.squared / len(ratings)
-                training.report(self._scale**2 * point.objective, float(np.sqrt(squared)))
+            for epochs in training.stretches():
+                points = problem.points(self._to_units(), nesterov=self.momentum == "nesterov")
+                for _, point in zip(epochs, points, strict=False):
+                    self._publish(point.rows)
+                    squared = self._scale**2 * point.sums.squared / len(ratings)
+                    training.report(self._scale**2 * point.objective, float(np.sqrt(squared)))
 
 
 class _Problem:
@@ -232,6 +225,20 @@ class _Problem:
                 each += self.model._bias_share * _squares(rows[side][:, rank + side, None])
             squares += float(self.held[side] @ each)
         return Point(rows, sums.loss + 0.5 * squares, sums, gradient)
+
+    def points(self, start: RowPair, *, nesterov: bool) -> Iterator[Point]:
+        """One step at a time, for ever; with momentum, which starts over where it would raise the objective."""
+        point = before = self.at(start)
+        eta, k = 1.0, 1
+        while True:
+            ahead = point
+            if nesterov and k > 1:
+                ahead = self.at(self.extrapolated(point.rows, before.rows, (k - 1) / (k + 2)))
+            reached, eta = self.descend(ahead, eta)
+            if reached.objective > point.objective:
+                k, (reached, eta) = 1, self.descend(point, eta)
+            before, point, k = point, reached, k + 1
+            yield point
 
     def descend(self, start: Point, eta: float) -> tuple[Point, float]:
         """One step that meets Armijo's condition, and its η; the start itself where rounding leaves nothing to gain."""

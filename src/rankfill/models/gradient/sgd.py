@@ -241,10 +241,11 @@ class SGD(ScaledFactorModel, OnlineFactorModel):
             (ratings.n_users, ratings.n_items),
             self.seed,
         )
-        moving = self._users.array, self._items.array
-        if self.averaging or self._scale != 1:
-            moving = self._to_units()
+        apart = self.averaging or self._scale != 1
+        moving = self._to_units() if apart else (self._users.array, self._items.array)
         with Training(self, validation, callbacks) as training:
+            if apart:
+                training.carry(users=moving[0], items=moving[1])
             for epoch in training.epochs():
                 sums = self._pass(grid, moving, epoch)
                 self._publish_pass(moving, epoch)

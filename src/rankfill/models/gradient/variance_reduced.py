@@ -167,6 +167,7 @@ class VarianceReduced(ScaledFactorModel):
         moving = self._to_units()
         sides = [rows._replace(values=self._targets(rows.values)) for rows in (ratings.by_user, ratings.by_item)]
         with Training(self, validation, callbacks) as training:
+            training.carry(users=moving[0], items=moving[1])
             for epoch in training.epochs():
                 for side, rows in enumerate(sides):
                     seed = order_seed(self.seed, 2 * epoch + side)

@@ -41,10 +41,10 @@ _NARROW = 0.3
 
 
 class ConstraintGeneration:
-    """`rounding` is the width over which the kink of the absolute loss is rounded off."""
+    """`rounding` is the width over which the kink of the absolute loss is rounded off.
 
-    agreement: list[float]
-    """For non-negative terms, the share of the starts of each search that found the best direction."""
+    For non-negative terms, each pass adds to `agreement` the share of the starts that found the best direction.
+    """
 
     def __init__(
         self,
@@ -57,8 +57,9 @@ class ConstraintGeneration:
         max_rank: int | None,
         rounding: float,
         seed: int,
+        agreement: list[float],
     ) -> None:
-        self.agreement = []
+        self._agreement = agreement
         self._problem = problem
         self._objective = objective
         self._schedule = schedule
@@ -98,7 +99,7 @@ class ConstraintGeneration:
         matrix = self._problem.descent(terms.slopes())
         if self._nonnegative:
             users, items, agreement = self._separation.nonnegative(matrix, _STARTS, threshold)
-            self.agreement.append(agreement)
+            self._agreement.append(agreement)
         elif self._schedule == "retighten":
             several = max(_FEWEST, int(_GROWTH * terms.rank))
             users, items, _ = self._separation.several(matrix, terms.items, several, threshold)

@@ -20,13 +20,13 @@ _STEPS, _PRECISION = 200, 1e-8
 
 
 class Greedy:
-    """Directions are added up to the rank, while the singular value is above the threshold."""
+    """Directions are added up to the rank, while the singular value is above the threshold.
 
-    core_steps: list[int]
-    """How many steps of conjugate gradients each pass took."""
+    Each pass adds to `core_steps` how many steps of conjugate gradients it took.
+    """
 
-    def __init__(self, problem: Problem, start: LowRank, *, rank: int, threshold: float) -> None:
-        self.core_steps = []
+    def __init__(self, problem: Problem, start: LowRank, *, rank: int, threshold: float, core_steps: list[int]) -> None:
+        self._core_steps = core_steps
         self._problem = problem
         self._start = start
         self._rank = min(rank, *problem.shape)
@@ -45,7 +45,7 @@ class Greedy:
                     users, items = (_with(basis, new) for basis, new in ((users, pair.left), (items, pair.right)))
                     core = np.pad(core, ((0, 1), (0, 1)))
             core, residual, steps = _best_core(problem, users, core, items)
-            self.core_steps.append(steps)
+            self._core_steps.append(steps)
             left, values, right = np.linalg.svd(core)
             users, core, items = users @ left, np.diag(values), items @ right.T
             yield Iterate(LowRank.of_pairs(users, values, items), residual)

@@ -52,10 +52,12 @@ STEP = 0.1
 """λ of the method of multipliers, as a share of λ_max."""
 
 
-def multipliers(problem: Problem, objective: Penalised, start: LowRank, seed: int) -> Iterator[Iterate]:
-    """One step at a time, for ever."""
+def multipliers(
+    problem: Problem, objective: Penalised, start: LowRank, dual: NDArray[np.float64], seed: int
+) -> Iterator[Iterate]:
+    """One step at a time, for ever; `dual` is q at the start."""
     steps, current = _Steps(problem, start.right, seed), problem.iterate(start)
-    penalty, dual = objective.penalty, np.zeros(len(problem.values))
+    penalty = objective.penalty
     while True:
         current = steps.take(current._replace(residual=current.residual + penalty * dual), penalty)
         dual = dual + current.residual / penalty

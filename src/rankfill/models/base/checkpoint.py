@@ -1,0 +1,141 @@
+"""How far a fit has come, in a folder: written whole or not at all, and gone on from by the same call.
+
+A fit that goes on prepares as at the beginning and then takes over what it had learned, the reports of its passes and
+the best state so far. Where a pass depends on nothing else, the rest is as if nothing had happened. Solvers that carry
+more from pass to pass (directions, step sizes) begin anew at every checkpoint, whether the fit was interrupted or not.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from rankfill.data import Features, Ratings
+from rankfill.data.tensors import read_tensors, write_tensors
+from rankfill.kernels import Growing
+from rankfill.models.base.model_file import plain
+from rankfill.models.base.settings import check_whole
+from rankfill.models.base.state import Parts, learned_types, pack, record_from, snapshot, unpack
+from rankfill.models.base.training import EpochReport, Learner, Progress
+
+FORMAT_VERSION = 1
+FILE = "checkpoint.safetensors"
+
+Identity = dict[str, Any]
+"""What a fit is told: by what is its name, settings and data, each as a word or a checksum."""
+
+
+class Checkpoint:
+    """The folder of one fit; `identity` says which."""
+
+    def __init__(self, folder: str | os.PathLike[str], every: int, identity: Identity) -> None:
+        check_whole("every", every, 1)
+        self.folder = Path(folder)
+        self.every = int(every)
+        self._identity = identity | {"every": self.every}
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder, which is made where there is none")
+
+    def write(self, model: Learner, progress: Progress) -> None:
+        """Puts the state after a pass in the place of the one before."""
+        parts = Parts({}, {"rankfill_checkpoint": FORMAT_VERSION, "fit": self._identity})
+        parts.words |= {"history": [vars(report) for report in progress.history], "best": progress.best}
+        parts.words |= {"since_best": progress.since_best, "has_best_state": progress.best_state is not None}
+        for name, value in snapshot(model).items():
+            pack(f"learned.{name}", value, parts)
+        for name, value in (progress.best_state or {}).items():
+            pack(f"best.{name}", value, parts)
+        parts.tensors |= {f"carried.{name}": array for name, array in progress.carried.items()}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_tensors(self.folder / FILE, parts.tensors, parts.words)
+
+    def resume(self, model: Learner) -> Progress | None:
+        """Gives the model what it had learned; None where the folder holds nothing yet."""
+        if not (self.folder / FILE).exists():
+            return None
+        try:
+            tensors, words = read_tensors(self.folder / FILE)
+            parts = Parts({name: array.copy() for name, array in tensors.items()}, words)
+            if parts.word("rankfill_checkpoint", int) != FORMAT_VERSION:
+                raise ValueError("it was written by another version")
+            self._check_same(parts.word("fit", dict[str, Any]))
+            return self._taken_over(model, parts)
+        except (ValueError, KeyError) as error:
+            words_of = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise ValueError(
+                f"cannot go on from checkpoint {str(self.folder)!r}: {words_of}; name another folder, or remove it"
+            ) from error
+
+    def _check_same(self, theirs: Identity) -> None:
+        differing = [name for name in self._identity.keys() | theirs if self._identity.get(name) != theirs.get(name)]
+        if differing:
+            raise ValueError(f"it is of a fit with other {', '.join(sorted(differing))}")
+
+    @staticmethod
+    def _taken_over(model: Learner, parts: Parts) -> Progress:
+        history = [record_from("history", EpochReport, each) for each in parts.word("history", list[dict[str, Any]])]
+        types = learned_types(type(model))
+        _take_over(model, {name: unpack(f"learned.{name}", hint, parts) for name, hint in types.items()})
+        best_state = None
+        if parts.word("has_best_state", bool):
+            best_state = {name: unpack(f"best.{name}", hint, parts) for name, hint in types.items()}
+        carried = {
+            name.removeprefix("carried."): array for name, array in parts.tensors.items() if name.startswith("carried.")
+        }
+        best, since = parts.word("best", float, finite=False), parts.word("since_best", int)
+        return Progress(history, best, best_state, since, carried)
+
+
+def identity_of(model: BaseEstimator, told: dict[str, Any]) -> Identity:
+    """The class, the settings and what `fit` was called with; `passes` may be raised to go on."""
+    settings = {name: plain(value) for name, value in model.get_params(deep=False).items() if name != "passes"}
+    return {"model": type(model).__name__} | settings | {name: _mark(value) for name, value in told.items()}
+
+
+def _mark(value: Any) -> Any:
+    """A word, or a checksum of what is too long for one."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    sum_of_all = 0
+    for array in _arrays(value):
+        sum_of_all = zlib.crc32(np.ascontiguousarray(array).data.cast("B") if array.size else b"", sum_of_all)
+    return sum_of_all
+
+
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    if isinstance(value, Ratings):
+        yield from value.by_user
+        yield from (*value.users.keys, *value.items.keys)
+        if value.timestamps is not None:
+            yield value.timestamps
+    elif isinstance(value, Features):
+        yield from (value.matrix.indptr, value.matrix.indices, value.matrix.data, *value.ids.keys)
+    elif isinstance(value, Iterable):
+        for each in value:
+            yield np.asarray(each)
+    else:
+        parts = Parts({}, {})
+        for name, each in snapshot(value).items():
+            pack(name, each, parts)
+        yield from parts.tensors.values()
+
+
+def _take_over(model: Learner, learned: dict[str, Any]) -> None:
+    """Sets what was learned; arrays of the same shape in place, since a solver may hold on to them."""
+    for name, value in learned.items():
+        before = getattr(model, name, None)
+        if _array(before) is not None and _array(before).shape == _array(value).shape:
+            _array(before)[...] = _array(value)
+        else:
+            setattr(model, name, value)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, Growing):
+        return value.array
+    return value if isinstance(value, np.ndarray) else None
