@@ -153,10 +153,10 @@ inline RoundSums gradient_online(Pairs pairs, std::span<const float> targets, do
 
 inline void reduced_rows(const ReducedPass& pass, std::span<const std::int32_t> order,
                          std::atomic<std::int64_t>& next) {
-    std::vector<float> slopes, mean(pass.fixed.stride);
+    ReducedRoom<float> room(pass.fixed.stride);
     with_blocks(pass.fixed.stride, [&]<int Blocks>() {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < std::ssize(order);)
-            variance_reduced_row<Blocks>(pass, order[i], slopes, mean.data());
+            variance_reduced_row<Blocks>(pass, order[i], room);
     });
 }
 

@@ -8,6 +8,9 @@
 // SVRG): one number an entry, taken of all entries at the row as it is when its turn begins, and for SVRG again before
 // every further time through the entries. The penalty is not remembered: its gradient λ w is known exactly. Entries are
 // drawn with replacement, as the proofs of all three ask: without, SAG can diverge.
+//
+// SAG follows what it remembers, and n rounds along the first gradient would go far beyond the minimum: so what it
+// remembers of each entry is at first less by the gradient of the row, and starts from a mean of zero.
 #pragma once
 
 #include <vector>
@@ -48,9 +51,28 @@ RANKFILL_INLINE void remember_slopes(const ReducedPass& pass, std::int64_t begin
     }
 }
 
-// One row of a pass: `inner` times as many rounds as it has entries. `slopes` and `mean` are room to work in.
+// Room to work in: what is remembered of the entries, and for SAG which of them have been met and what they had less.
+template <class T>
+struct ReducedRoom {
+    explicit ReducedRoom(int stride) : mean(stride), less(stride) {}
+    std::vector<T> slopes, mean, less;
+    std::vector<char> met;
+};
+
+// SAG begins at rest: takes the gradient of the row, less the penalty, out of `mean` and notes it in `less`.
+template <class T>
+void begin_at_rest(const ReducedPass& pass, std::int64_t n, const T* w, T penalty, ReducedRoom<T>& room) {
+    room.met.assign(static_cast<std::size_t>(n), 0);
+    for (int at = 0; at < pass.fixed.stride; ++at) {
+        const T pull = (at == pass.bias ? static_cast<T>(pass.bias_share) * penalty : penalty) * w[at];
+        room.less[at] = room.mean[at] - pull;
+        room.mean[at] = pull;
+    }
+}
+
+// One row of a pass: `inner` times as many rounds as it has entries.
 template <int Blocks, class T = float>
-void variance_reduced_row(const ReducedPass& pass, std::int64_t row, std::vector<T>& slopes, T* mean) {
+void variance_reduced_row(const ReducedPass& pass, std::int64_t row, ReducedRoom<T>& room) {
     const std::int64_t begin = pass.ratings.indptr[row], n = pass.ratings.indptr[row + 1] - begin;
     const int blocks = pass.fixed.stride / kLanes;
     T* w = pass.moving.row(row);
@@ -67,11 +89,13 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, std::vector
     if (!(lipschitz > 0)) return;
     const T eta = static_cast<T>(pass.step) / lipschitz;
     const T keep = T(1) - eta * penalty, keep_bias = T(1) - eta * (static_cast<T>(pass.bias_share) * penalty);
-    if (std::ssize(slopes) < n) slopes.resize(n);
+    if (std::ssize(room.slopes) < n) room.slopes.resize(n);
+    T *slopes = room.slopes.data(), *mean = room.mean.data();
     RowDraws draws(pass.seed, row, n);
     for (int turn = 0; turn < pass.inner; ++turn) {
         if (turn == 0 || pass.method == Reduction::svrg)
-            remember_slopes<Blocks>(pass, begin, n, w, slopes.data(), mean, blocks);
+            remember_slopes<Blocks>(pass, begin, n, w, slopes, mean, blocks);
+        if (turn == 0 && pass.method == Reduction::sag) begin_at_rest(pass, n, w, penalty, room);
         for (std::int64_t t = 0; t < n; ++t) {
             const std::int64_t k = draws.next();
             const T* x = pass.fixed.row(indices[k]);
@@ -82,6 +106,8 @@ void variance_reduced_row(const ReducedPass& pass, std::int64_t row, std::vector
             if (pass.bias >= 0) w[pass.bias] = bias;
             if (pass.method == Reduction::sag) {
                 add_scaled<Blocks>(mean, share * change, x, blocks);
+                if (!room.met[k]) add_scaled<Blocks>(mean, share, room.less.data(), blocks);
+                room.met[k] = 1;
                 add_scaled<Blocks>(w, eta, mean, blocks);
             } else {
                 add_scaled<Blocks>(w, eta * change, x, blocks);

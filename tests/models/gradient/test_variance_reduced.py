@@ -142,6 +142,32 @@ def test_rate_is_at_least_the_proven_one_on_rows_nearly_parallel(method, rate, s
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("n", "inner"), [(30, 1), (500, 1), (500, 2)])
+def test_long_rows_nearly_parallel_do_not_overshoot_when_turns_are_few(method, n, inner):
+    """Memory begins anew at every turn.
+
+    SAG that follows the whole gradient from the start swings √(1 + n/16) times as far from the minimum as it began.
+    """
+    rng, n_rows, rank, penalty = np.random.default_rng(2), 12, 3, 0.05
+    fixed = padded_copy(1 + 0.01 * rng.normal(0, 1, (n, rank)))
+    indices = np.tile(np.arange(n, dtype=np.int32), n_rows)
+    rows = Rows(np.arange(n_rows + 1) * n, indices, rng.normal(3, 0.1, n_rows * n).astype(np.float32))
+    x, r = fixed[:, :rank].astype(float), rows.values.reshape(n_rows, n).astype(float)
+    curvature = x.T @ x / n + penalty * np.eye(rank)
+    best = np.linalg.solve(curvature, x.T @ r.T / n).T
+    moving = padded(n_rows, rank)
+    gaps = []
+    for turn in range(12):
+        away = moving[:, :rank] - best
+        gaps.append(0.5 * ((away @ curvature) * away).sum())
+        compiled.variance_reduced_pass(
+            rows, moving, fixed, method, penalty, 0.0, STEPS[method], inner, -1, -1, 1.0, 100 + turn
+        )
+    assert (np.diff(gaps) < 1e-4 * gaps[0]).all()
+    assert gaps[-1] < 0.02 * gaps[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("biases", "shrinkage"), [(True, 0.5), (True, 16.0), (False, 0.5)])
 def test_a_pass_is_a_ridge_regression_of_every_user_then_of_every_item(method, biases, shrinkage):
     """Enough turns end where the normal equations say, with biases as one more column, held by a shrinkage up to 5."""

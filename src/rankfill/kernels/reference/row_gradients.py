@@ -39,21 +39,27 @@ def variance_reduced_pass(
         if not lipschitz > 0:
             continue
         share, eta = real(1) / real(n), real(np.float32(step)) / lipschitz
-        keep = np.full_like(w, real(1) - eta * held)
+        pull = np.full_like(w, held)
         if bias >= 0:
-            keep[bias] = real(1) - eta * (real(np.float32(bias_share)) * held)
-        e, mean = np.empty(n, real), np.empty_like(w)
+            pull[bias] = real(np.float32(bias_share)) * held
+        keep = real(1) - eta * pull
+        e, mean, less, met = np.empty(n, real), np.empty_like(w), np.zeros_like(w), np.zeros(n, bool)
         for t, k in enumerate(row_draws(seed, row, n, inner * n)):
             if t == 0 or (method == "svrg" and t % n == 0):
                 mean[:] = 0
                 for j in range(n):
                     e[j] = targets[j] - dot(w, x[j])
                     mean += share * e[j] * x[j]
+                if method == "sag":
+                    less[:], mean[:] = mean - pull * w, pull * w
             now = targets[k] - dot(w, x[k])
             change = now - e[k]
             w *= keep
             if method == "sag":
                 mean += share * change * x[k]
+                if not met[k]:
+                    mean += share * less
+                met[k] = True
                 w += eta * mean
             else:
                 w += eta * change * x[k]

@@ -78,8 +78,9 @@ class ConstraintGeneration:
             yield Iterate(self._terms.product(), self._terms.residual)
 
     def _best_points(self) -> Iterator[Iterate]:
-        """A pass that did not find a better point goes on for a while."""
+        """A pass that did not find a better point, than the start to begin with, goes on for a while."""
         points, in_vain = ProximalPoints(self._terms), 0
+        points.note()
         while True:
             self._make_pass()
             better = points.note()
