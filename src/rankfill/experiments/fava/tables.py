@@ -39,11 +39,12 @@ class Parameters:
     def __init__(self, sample: rf.Ratings, unit: float, quick: bool) -> None:
         self.unit = unit
         self.gap, self.tol = (1e-2, 1e-3) if quick else (1e-3, 1e-4)
-        parts, every = folds_of(sample), slice(None, None, 4 if quick else 1)
+        parts = folds_of(sample)
+        penalties, bounds = (PENALTIES[::4], BOUNDS[:20:4]) if quick else (PENALTIES, BOUNDS)
         tradeoff = rf.TraceTradeoff(offset="mean", gap=self.gap)
-        self.tradeoff = search(tradeoff, "penalty", [unit * each for each in PENALTIES[every]], parts)
+        self.tradeoff = search(tradeoff, "penalty", [unit * each for each in penalties], parts)
         bounded = rf.TraceBounded(offset="mean", tol=self.tol)
-        self.bounded = search(bounded, "trace", [unit * each / 2 for each in BOUNDS[every]], parts)
+        self.bounded = search(bounded, "trace", [unit * each / 2 for each in bounds], parts)
         fitted = rf.TraceTradeoff(penalty=self.tradeoff.value, offset="mean", gap=1e-4).fit(sample)
         variances = rf.factorization_variances(fitted)
         self.variances = variances[variances > 1e-3 * variances.max(initial=0.0)]  # others were about to vanish
