@@ -76,7 +76,7 @@ def run(asked: Asked) -> Result:
 
 def _models(task: Task, quick: bool) -> list[tuple[str, Callable[[], Any], str]]:
     """Those with the least errors of their kind, with nothing set, and the mean effects to compare with."""
-    few = {"sweeps": 30} if quick else {}
+    few: dict[str, Any] = {"sweeps": 30} if quick else {}
     models: list[tuple[str, Callable[[], Any], str]] = [
         ("Bias", rf.Bias, "ids"),
         ("SGD", rf.SGD, "ids"),
