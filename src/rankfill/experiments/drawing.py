@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from rankfill.plots.style import DPI, FAINT, INK, MUTED
@@ -28,13 +30,34 @@ def panels(columns: int, rows: int = 1, width: float = 4.3, height: float = 3.3)
     return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(rows * columns)]
 
 
-def line(axes: Axes, x: ArrayLike, y: ArrayLike, look: int, label: str, spread: ArrayLike | None = None) -> None:
-    """A line with its own look; `spread` shades as much above and below it."""
+def line(
+    axes: Axes,
+    x: ArrayLike,
+    y: ArrayLike,
+    look: int,
+    label: str,
+    spread: ArrayLike | None = None,
+    *,
+    faint: bool = False,
+) -> None:
+    """A line with its own look; `spread` shades as much above and below it, and `faint` stands back with hollow marks.
+
+    Later looks are thinner, with smaller marks, so that a line under another of the same course is still seen.
+    """
     colour, marker, dashes = LOOKS[look % len(LOOKS)]
     places, heights = np.asarray(x, np.float64), np.asarray(y, np.float64)
     every = max(1, len(places) // MOST_MARKERS)
     axes.plot(
-        places, heights, color=colour, marker=marker, linestyle=dashes, markevery=every, markersize=4.5, label=label
+        places,
+        heights,
+        color=colour,
+        marker=marker,
+        markerfacecolor="white" if faint else colour,
+        linestyle=dashes,
+        linewidth=max(1.2, 2.4 - 0.5 * look) if not faint else 0.9,
+        markevery=every,
+        markersize=max(4.0, 7.5 - 1.5 * look) if not faint else 5.0,
+        label=label,
     )
     if spread is not None:
         half = np.asarray(spread, np.float64)
@@ -48,8 +71,10 @@ def name_axes(axes: Axes, title: str, below: str, left: str, log: str = "", *, l
     axes.set_ylabel(left, fontsize=9, color=INK)
     if "x" in log:
         axes.set_xscale("log")
+        _few_ticks(axes.xaxis)
     if "y" in log:
         axes.set_yscale("log")
+        _few_ticks(axes.yaxis)
     axes.tick_params(which="both", length=0, labelsize=8, labelcolor=MUTED)
     axes.grid(color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -60,12 +85,27 @@ def name_axes(axes: Axes, title: str, below: str, left: str, log: str = "", *, l
         axes.legend(frameon=False, fontsize=8, labelcolor=INK)
 
 
-def bars(axes: Axes, groups: Sequence[str], values: dict[str, Sequence[float]]) -> None:
-    """Groups of bars side by side, one look a name, each with its number."""
-    width = 0.8 / len(values)
-    for number, (name, heights) in enumerate(values.items()):
-        places = np.arange(len(groups)) + (number - (len(values) - 1) / 2) * width
-        hatch = ("", "//", "..", "xx", "--", "++")[number % 6]
-        drawn = axes.bar(places, heights, 0.92 * width, color=LOOKS[number][0], label=name, hatch=hatch, alpha=0.85)
-        axes.bar_label(drawn, fmt="{:.3g}", fontsize=7, color=INK)
-    axes.set_xticks(np.arange(len(groups)), groups)
+def whole_numbers(axes: Axes) -> None:
+    """Below the panel only whole numbers: ranks, starts, passes."""
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _few_ticks(axis: Axis) -> None:
+    """Numbers at powers of ten; within less than two of them at 1, 2 and 5 as well, and none at their neighbours."""
+    low, high = axis.get_view_interval()
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def dots(axes: Axes, values: dict[str, float], looks: Sequence[int], form: str = "{:.3f}") -> None:
+    """One dot per name, the first on top, each with its number; two looks tell groups apart."""
+    for place, ((_, value), look) in enumerate(zip(values.items(), looks, strict=True)):
+        colour, marker, _ = LOOKS[look]
+        axes.plot(value, place, color=colour, marker=marker, markersize=6.5, linestyle="none")
+        words = {"xytext": (7, 0), "textcoords": "offset points", "va": "center", "fontsize": 8, "color": INK}
+        axes.annotate(form.format(value), (value, place), **words)  # type: ignore[arg-type]
+    axes.set_yticks(range(len(values)), list(values))
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.margins(x=0.12)

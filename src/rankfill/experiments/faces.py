@@ -123,8 +123,10 @@ def find_pictures(asked: Asked) -> tuple[NDArray[np.float32], str]:
 
 
 def made_up(side: int, n: int) -> NDArray[np.float32]:
-    """Pictures of rank 4 with a little noise, all pixels positive."""
+    """Mixtures of four soft spots with a little noise, all pixels positive."""
     rng = np.random.default_rng(0)
-    pixels = side * side
-    pictures = rng.random((pixels, 4)) @ rng.dirichlet(np.ones(4), n).T + 0.02 * rng.random((pixels, n))
+    y, x = np.mgrid[0:side, 0:side].reshape(2, -1) / side
+    centres = ((0.25, 0.3), (0.75, 0.3), (0.5, 0.6), (0.5, 0.9))
+    spots = np.stack([np.exp(-((x - a) ** 2 + (y - b) ** 2) / 0.05) for a, b in centres], axis=1)
+    pictures = (0.1 + 0.8 * spots) @ rng.dirichlet(np.ones(4), n).T + 0.02 * rng.random((side * side, n))
     return pictures.astype(np.float32)

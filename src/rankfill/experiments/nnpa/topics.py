@@ -7,9 +7,11 @@ the five films that have the genre that sets a topic apart, less the share of al
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import rankfill as rf
 from rankfill.data import Dataset
+from rankfill.experiments.drawing import dots, name_axes, panels
 from rankfill.experiments.frame import Asked, Line, Records, Result
 from rankfill.experiments.genres import coherence, genres_of, purity
 
@@ -58,7 +60,8 @@ def run(asked: Asked) -> Result:
         for each in scores
     ]
     lines[0] = Line(lines[0].what, "six of 20 shown, to be read", lines[0].ours, "the last line is chance")
-    return Result(material.words, lines, {"topics": shown, "purity": scores}, notes=_as_markdown(shown))
+    tables: dict[str, Records] = {"topics": shown, "purity": scores}
+    return Result(material.words, lines, tables, {"purity": _draw(scores)}, notes=_as_markdown(shown))
 
 
 def _topics(source: rf.Model | Dataset, data: Dataset, **more: Any) -> list[rf.Topic]:
@@ -80,3 +83,17 @@ def _as_markdown(shown: Records) -> str:
         films = [f"{each['title']} ({each['genres']})" for each in shown if each["topic"] == number]
         rows.append(f"| {number} | {' · '.join(films)} |")
     return "\n".join(rows)
+
+
+def _draw(scores: Records) -> Figure:
+    figure, (panel,) = panels(1, width=7, height=2.6)
+    values = {each["topics of"]: each["purity"] for each in scores}
+    dots(panel, values, [0, 0, 0, 1])
+    name_axes(
+        panel,
+        "How pure topics are",
+        "share of the genre that sets a topic apart, less its usual share",
+        "",
+        legend=False,
+    )
+    return figure

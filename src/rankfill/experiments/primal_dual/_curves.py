@@ -15,11 +15,12 @@ def follow(
 
     def note(report: rf.EpochReport) -> bool:
         loss = 0.5 * len(train) * report.train**2
+        rank = int(np.any(model.user_factors_ != 0, axis=0).sum())  # GECO has room for all terms from the beginning
         records.append(
-            {"method": method, "rank": model.rank_, "seconds": report.seconds, "test RMSE": report.validation}
+            {"method": method, "rank": rank, "seconds": report.seconds, "test RMSE": report.validation}
             | {"train RMSE": report.train, "J": loss + penalty * trace_norm(model)}
         )
-        return bool(model.rank_ >= most)
+        return rank >= most
 
     model.fit(train, validation=test, callbacks=[note])
     return records

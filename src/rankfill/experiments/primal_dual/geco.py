@@ -9,7 +9,7 @@ reaching just that rank.
 from matplotlib.figure import Figure
 
 import rankfill as rf
-from rankfill.experiments.drawing import line, name_axes, panels
+from rankfill.experiments.drawing import line, name_axes, panels, whole_numbers
 from rankfill.experiments.frame import Asked, Line, Records, Result
 from rankfill.experiments.primal_dual._curves import follow
 
@@ -44,4 +44,6 @@ def _draw(records: Records) -> Figure:
             own = [each for each in records if each["method"] == name]
             line(panel, [each[below] for each in own], [each["test RMSE"] for each in own], look, name)
         name_axes(panel, title, "training time, seconds" if below == "seconds" else below, "test RMSE")
+        if below == "rank":
+            whole_numbers(panel)
     return figure

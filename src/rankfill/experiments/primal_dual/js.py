@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import rankfill as rf
-from rankfill.experiments.drawing import line, name_axes, panels
+from rankfill.experiments.drawing import line, name_axes, panels, whole_numbers
 from rankfill.experiments.frame import Asked, Line, Records, Result
 from rankfill.experiments.primal_dual._curves import follow, trace_norm
 
@@ -58,4 +58,6 @@ def _draw(records: Records) -> Figure:
             line(panel, [each[below] for each in own], [each[left] for each in own], look, name)
         words = {"J": "objective J(W)"}.get(left, left)
         name_axes(panel, title, "training time, seconds" if below == "seconds" else below, words)
+        if below == "rank":
+            whole_numbers(panel)
     return figure

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import rankfill as rf
-from rankfill.experiments.drawing import LOOKS, name_axes, panels
+from rankfill.experiments.drawing import LOOKS, name_axes, panels, whole_numbers
 from rankfill.experiments.frame import Asked, Line, Records, Result
 
 PD, NMF = "PD, non-negative", "multiplicative NMF"
@@ -68,4 +68,5 @@ def _draw(records: Records, bound: float) -> Figure:
         panel.scatter(places, heights, s=28, c=colour, marker=marker, label=name)
     panel.axhline(bound, color="black", linewidth=1, linestyle=":", label="no matrix gets below")
     name_axes(panel, "Objective reached from each start", "start", "½ Σ e² + λ/2 (‖P‖² + ‖Q‖²)")
+    whole_numbers(panel)
     return figure

@@ -9,7 +9,7 @@ are predicted.
 from typing import Any
 
 import rankfill as rf
-from rankfill.experiments.drawing import LOOKS, name_axes, panels
+from rankfill.experiments.drawing import dots, name_axes, panels
 from rankfill.experiments.frame import Asked, Line, Result
 
 BIASES: dict[str, dict[str, Any]] = {
@@ -50,11 +50,7 @@ def run(asked: Asked) -> Result:
         for each in records
     ]
     figure, (panel,) = panels(1, width=8, height=5)
-    colours = [LOOKS[0 if each["family"] == "bias" else 1][0] for each in records]
-    names = [f"{each['family']}: {each['recipe']}" for each in records]
-    drawn = panel.barh(names, [each["rmse"] for each in records], color=colours, alpha=0.85)
-    panel.bar_label(drawn, fmt="{:.3f}", fontsize=7, padding=2)
+    values = {f"{each['family']}: {each['recipe']}": each["rmse"] for each in records}
+    dots(panel, values, [0 if each["family"] == "bias" else 1 for each in records])
     name_axes(panel, "Error of every recipe", "RMSE on the test ratings", "", legend=False)
-    panel.set_xlim(left=0.95 * min(each["rmse"] for each in records))
-    panel.invert_yaxis()
     return Result(material.words, lines, {"recipes": records}, {"recipes": figure})

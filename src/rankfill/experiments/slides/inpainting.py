@@ -63,11 +63,12 @@ def writing(shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
     page = Image.new("L", (shape[1], shape[0]))
     draw = ImageDraw.Draw(page)
+    font = ImageFont.load_default(max(9, 20 * shape[1] // 512))
     for top in range(8, shape[0], 34):
-        draw.text((6, top), "unknown is unknown, never zero: " * 3, fill=255, font=ImageFont.load_default(20))
+        draw.text((6, top), "unknown is unknown, never zero: " * 3, fill=255, font=font)
     for left, right in ((60, 200), (300, 260), (420, 500)):
         ends = (left * shape[1] / 512, 0, right * shape[1] / 512, shape[0])
-        draw.line(ends, fill=255, width=3)
+        draw.line(ends, fill=255, width=max(1, 3 * shape[1] // 512))
     return np.asarray(page) > 127
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patheffects import Normal, Stroke
 
 import rankfill as rf
 from rankfill.experiments.drawing import name_axes, panels
@@ -70,8 +71,13 @@ def _draw(records: Records, n: int) -> Figure:
     figure.colorbar(shown, ax=panel, label="share recovered exactly")
     exact = np.array(ranks, dtype=float)
     places = np.arange(len(ranks))
-    panel.plot(exact * (2 * n - exact) / n**2, places, "w-o", markersize=4, label="degrees of freedom r (2n − r)")
-    panel.plot(0.5 * exact * n * np.log(n) / n**2, places, "r--s", markersize=4, label="½ r n log n")
+    curves = {
+        "degrees of freedom r (2n − r)": (exact * (2 * n - exact), "-o"),
+        "½ r n log n": (0.5 * exact * n * np.log(n), "--s"),
+    }
+    outline = [Stroke(linewidth=4, foreground="black"), Normal()]  # seen on the dark and on the bright squares
+    for label, (entries, look) in curves.items():
+        panel.plot(entries / n**2, places, look, color="white", markersize=4, label=label, path_effects=outline)
     panel.set_xlim(min(shares) - 0.05, max(shares) + 0.05)
     name_axes(panel, f"Exact recovery of {n} × {n} matrices", "share of the entries seen", "rank", legend=False)
     panel.set_yticks(places, [str(rank) for rank in ranks])

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import rankfill as rf
-from rankfill.experiments.drawing import LOOKS, name_axes, panels
+from rankfill.experiments.drawing import dots, name_axes, panels
 from rankfill.experiments.frame import Asked, Line, Records, Result
 
 RANK = 4
@@ -57,7 +57,6 @@ def run(asked: Asked) -> Result:
 
 def _draw(records: Records) -> Figure:
     figure, (panel,) = panels(1, width=6)
-    panel.barh([each["model"] for each in records], [each["distance"] for each in records], color=LOOKS[0][0])
-    name_axes(panel, "How far from the truncated SVD", "‖W − W_r‖ / ‖W_r‖", "", log="x", legend=False)
-    panel.invert_yaxis()
+    dots(panel, {each["model"]: each["distance"] for each in records}, [0] * len(records), "{:.0e}")
+    name_axes(panel, "How far from the truncated SVD", r"$\|W - W_r\| / \|W_r\|$", "", log="x", legend=False)
     return figure
