@@ -7,7 +7,7 @@ import rankfill as rf
 from rankfill.data.tensors import read_tensors
 from rankfill.models import MODELS
 
-CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1]}
+CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1], "blocks": 2}
 
 
 def make(name, **parameters):
@@ -116,7 +116,7 @@ def other_ratings():
 def fresh():
     """The same settings, nothing learned: `fresh(model, passes=9)`. What predicts no ratings need not clip them."""
 
-    def make_anew(model, **parameters):
+    def make_anew(model, /, **parameters):
         if not model.predicts_ratings and "clip" not in model.get_params():
             parameters.pop("clip", None)
         return type(model)(**model.get_params() | parameters)

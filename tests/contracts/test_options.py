@@ -10,7 +10,7 @@ import pytest
 import rankfill as rf
 from rankfill.models import MODELS
 
-CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1]}
+CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1], "blocks": 2}
 NEEDS = {  # what else an option asks for
     ("primal-dual", "nonnegative"): {"offset": "none"},
     ("primal-dual", "loss", "logistic"): {"offset": "none"},

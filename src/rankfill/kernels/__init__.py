@@ -21,7 +21,7 @@ from rankfill.kernels.rounds import (
 from rankfill.kernels.rows import Rows, sort_into_rows
 from rankfill.kernels.scoring import predict_one, predict_pairs, top_n
 from rankfill.kernels.sparse import sparse_entries, sparse_gram, sparse_times
-from rankfill.kernels.threads import get_threads, instruction_set, set_threads
+from rankfill.kernels.threads import get_threads, instruction_set, own_threads, set_threads
 
 __all__ = [
     "LANES",
@@ -55,6 +55,7 @@ __all__ = [
     "move_factor",
     "multiplicative_rows",
     "normal_rows",
+    "own_threads",
     "padded",
     "padded_copy",
     "passive_aggressive_online",

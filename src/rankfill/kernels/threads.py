@@ -1,6 +1,9 @@
 """How many threads the kernels use, and which instruction set. Neither changes a result."""
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 
 from rankfill.kernels import _native
@@ -28,6 +31,7 @@ def _fastest_instruction_set() -> str:
 
 
 _threads = _threads_from_environment()
+_of_this_thread = threading.local()
 _instruction_set = _fastest_instruction_set()
 
 
@@ -69,7 +73,18 @@ def get_threads() -> int:
     >>> get_threads() >= 1
     True
     """
-    return _threads
+    own: int = getattr(_of_this_thread, "threads", _threads)
+    return own
+
+
+@contextmanager
+def own_threads(n: int) -> Iterator[None]:
+    """A context in which what is called on this thread uses so many: for work that is already side by side."""
+    _of_this_thread.threads = n
+    try:
+        yield
+    finally:
+        del _of_this_thread.threads
 
 
 def instruction_set() -> str:

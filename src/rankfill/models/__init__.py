@@ -13,6 +13,7 @@ from rankfill.models.bayesian.model import BayesianMF
 from rankfill.models.bias import Bias
 from rankfill.models.columns.broyden import Broyden
 from rankfill.models.columns.sgmf import SGMF
+from rankfill.models.convex.divide_and_conquer import DivideAndConquer
 from rankfill.models.convex.fava import FAVA
 from rankfill.models.convex.geco import GECO
 from rankfill.models.convex.jaggi_sulovsky import JaggiSulovsky
@@ -50,6 +51,7 @@ MODELS: dict[str, type[Model]] = {
     "jaggi-sulovsky": JaggiSulovsky,
     "geco": GECO,
     "fava": FAVA,
+    "divide-and-conquer": DivideAndConquer,
     "item-regression": ItemRegression,
     "nearest-neighbors": NearestNeighbors,
     "feature-ridge": FeatureRidge,
@@ -76,6 +78,7 @@ __all__ = [
     "Broyden",
     "Choice",
     "CoordinateDescent",
+    "DivideAndConquer",
     "EpochReport",
     "Explanation",
     "FeatureRidge",

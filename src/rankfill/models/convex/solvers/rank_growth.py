@@ -16,6 +16,7 @@ residual E = c ∘ e are at most λ (theorem 4.2 of Zeng et al., IJCAI 2015, aft
 The proximal step alone would get to the optimum, in hundreds of passes; descent alone would stop at the wrong rank.
 """
 
+import sys
 from collections.abc import Iterator
 from itertools import repeat
 
@@ -134,7 +135,7 @@ def _safe_length(before: Iterate, after: Iterate) -> float:
     squares = sum(float(np.sum(np.linalg.norm(each.solution.left, axis=0) ** 4)) for each in (before, after))
     cross = np.vdot(before.solution.left.T @ after.solution.left, before.solution.right.T @ after.solution.right)
     change = before.residual - after.residual
-    return (squares - 2 * float(cross)) / max(float(change @ change), np.finfo(float).tiny)
+    return (squares - 2 * float(cross)) / max(float(change @ change), sys.float_info.min)
 
 
 def _unit(block: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,258 @@
+"""Divide and conquer: blocks of items completed side by side, then combined (Mackey, Talwalkar, Jordan 2011).
+
+L. Mackey, A. Talwalkar, M. I. Jordan, *Divide-and-Conquer Matrix Factorization*, NIPS 2011. The items are divided at
+random into t blocks, and the ratings of each block are completed by a model of their own: Ĉ₁, …, Ĉ_t, all of them with
+one row per user. With Q_j an orthonormal basis of the column space of Ĉ_j,
+
+    combine="project"   W = Q_j Q_jᵀ [Ĉ₁ … Ĉ_t],  j the block with the most ratings   (DFC-Proj)
+    combine="average"   W = 1/t Σ_j Q_j Q_jᵀ [Ĉ₁ … Ĉ_t]                                (DFC-Proj, ensemble)
+
+The offset of the model is learned from all ratings first, so that a block completes what that leaves over. Neither
+matrix is ever made: with Ĉ_k = L_k R_kᵀ, the rows of the items of block k are R_k (L_kᵀ Q_j).
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankfill.data import Ratings
+from rankfill.kernels import get_threads, own_threads
+from rankfill.linalg import LowRank, balanced, one_blas_thread, orthonormal
+from rankfill.linalg.tall import tall_gram, tall_times
+from rankfill.models.base.settings import check_seed, check_whole, check_word, without_hints
+from rankfill.models.base.state import Parts
+from rankfill.models.base.training import Callback, Training
+from rankfill.models.convex.jaggi_sulovsky import JaggiSulovsky
+from rankfill.models.convex.model import TraceNormModel
+from rankfill.models.convex.offset import Offset, OffsetModel
+from rankfill.models.convex.primal_dual import PrimalDual
+from rankfill.models.convex.problem import Problem
+from rankfill.models.convex.soft_impute import SoftImpute
+from rankfill.models.convex.trace_bounded import TraceBounded
+from rankfill.models.convex.trace_tradeoff import TraceTradeoff
+
+Combine = Literal["project", "average"]
+
+_CLASSES = {cls.__name__: cls for cls in (TraceTradeoff, SoftImpute, PrimalDual, TraceBounded, JaggiSulovsky)}
+"""What a block can be completed by, under the names that stand in a model file."""
+_ROUNDING = 1e-6
+"""Singular values, relative to the largest, up to which single precision makes them up."""
+
+
+class CompletedBlock(NamedTuple):
+    """The items of a block, by row number, their completed matrix, and the penalty and number of ratings behind it."""
+
+    items: NDArray[np.intp]
+    solution: LowRank
+    penalty: float
+    n_ratings: int
+
+
+class DivideAndConquer(OffsetModel):
+    """Convex completion of blocks of items side by side, combined into one matrix of low rank.
+
+    For matrices whose completion under the trace norm takes too long, or does not fit: each block is a problem of its
+    own, on a thread of its own. The price is accuracy, the more blocks the more.
+
+    Cold start: an unknown user is the mean user, an unknown item the mean item, a pair of both the mean rating.
+
+    Parameters
+    ----------
+    model : TraceTradeoff, SoftImpute, PrimalDual, TraceBounded or JaggiSulovsky, optional
+        What completes each block, with its settings; it is copied, not changed. By default ``TraceTradeoff()``. A
+        penalty or a trace that is given holds for every block.
+    blocks : int, default=4
+        Number of blocks of items, at least 1; no more than there are items with ratings.
+    combine : {"project", "average"}, default="average"
+        How blocks become one matrix. "project" projects all of them on the column space of the one with the most
+        ratings. "average" does so with the space of each and takes the mean, which is more accurate and of higher rank.
+    seed : int, default=0
+        Seed of the division of the items.
+    clip : bool, default=True
+        Whether predictions are kept within the range of the ratings learned from.
+
+    Attributes
+    ----------
+    user_factors_ : ndarray of shape (n_users, rank_)
+        One row per user, in the order of `users_`.
+    item_factors_ : ndarray of shape (n_items, rank_)
+        One row per item, in the order of `items_`.
+    user_biases_ : ndarray of shape (n_users,)
+        How far each user is above the offset; zeros unless the model has offset="bias".
+    item_biases_ : ndarray of shape (n_items,)
+        How far each item is above the offset; zeros unless the model has offset="bias".
+    rank_ : int
+        Number of factors.
+    biased_ : bool
+        Whether there are biases: with offset="bias".
+    offset_ : float
+        Part of every prediction: the mean rating, or 0 with offset="none".
+    users_ : Vocabulary
+        Ids of the users.
+    items_ : Vocabulary
+        Ids of the items.
+    n_ratings_ : int
+        Number of ratings learned from.
+    mean_ : float
+        Mean rating.
+    range_ : tuple of float
+        The least and the greatest rating, without the few that stand far apart from all others.
+    history_ : list of EpochReport
+        The one pass that all blocks and their combination are counted as; its objective is half the squared error.
+    penalty_ : float
+        The mean over the ratings of the penalties of the blocks; `fold_in` finds rows with it.
+
+    Examples
+    --------
+    >>> import rankfill as rf
+    >>> train, test = rf.split(rf.synthetic.low_rank(200, 100, n_ratings=6000, seed=0), test=0.2)
+    >>> model = rf.DivideAndConquer(model=rf.SoftImpute(penalty=3.0), blocks=2).fit(train)
+    >>> rf.evaluate(model, test)["rmse"] < rf.evaluate(rf.Bias().fit(train), test)["rmse"]
+    True
+    """
+
+    passes, tol = 1, 0.0  # all blocks and their combination are one pass
+
+    def __init__(
+        self,
+        *,
+        model: TraceNormModel[Any] | None = None,
+        blocks: int = 4,
+        combine: Combine = "average",
+        seed: int = 0,
+        clip: bool = True,
+    ) -> None:
+        self.model = model
+        self.blocks = blocks
+        self.combine: Combine = combine
+        self.seed = seed
+        self.clip = clip
+
+    @property
+    def offset(self) -> Offset:  # type: ignore[override]
+        """What is taken off the ratings first: that of the model."""
+        return self._block_model().offset
+
+    @property
+    def weighting(self) -> Any:  # type: ignore[override]
+        """Whether rows with few ratings are held back less: as the model says."""
+        return self._block_model().weighting
+
+    def _block_model(self) -> TraceNormModel[Any]:
+        """A copy of the model that completes a block; from a file it comes as its name and settings."""
+        if self.model is None:
+            return TraceTradeoff()
+        if isinstance(self.model, dict) and self.model.get("name") in _CLASSES:
+            return _CLASSES[self.model["name"]](**self.model["parameters"])
+        if type(self.model) not in _CLASSES.values():
+            raise TypeError(f"model must be one of {', '.join(_CLASSES)}, found {type(self.model).__name__}")
+        part: TraceNormModel[Any] = clone(self.model)
+        if isinstance(part, PrimalDual) and (part.nonnegative or part.loss != "squared"):
+            raise ValueError(
+                f"blocks are combined by projection, which keeps neither signs nor other losses than the squared one; "
+                f"found nonnegative={part.nonnegative}, loss={part.loss!r}; use PrimalDual() without them"
+            )
+        return part
+
+    def _check(self, ratings: Ratings) -> None:
+        self._block_model()._check(ratings)
+        check_whole("blocks", self.blocks, 1)
+        check_word("combine", self.combine, Combine)
+        check_seed(self.seed)
+        super()._check(ratings)
+
+    def _learn(
+        self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
+    ) -> None:
+        with Training(self, validation, callbacks) as training:
+            for _ in training.epochs():
+                problem = self._prepare(ratings)
+                left_over = _with_values(ratings, problem.values)
+                with one_blas_thread():
+                    blocks = complete_blocks(self._part_of_block(), left_over, self._divide(problem))
+                    residual = self._conquer(problem, blocks)
+                square = float(residual @ residual)
+                training.report(0.5 * square, (square / len(ratings)) ** 0.5)
+
+    def _part_of_block(self) -> TraceNormModel[Any]:
+        """What completes a block of what the offset leaves over."""
+        part: TraceNormModel[Any] = self._block_model().set_params(offset="none", clip=False)
+        return part
+
+    def _divide(self, problem: Problem) -> list[NDArray[np.intp]]:
+        """The rated items in blocks of equal size, at random."""
+        shuffled = np.random.default_rng(self.seed).permutation(problem.items)
+        return [np.sort(block) for block in np.array_split(shuffled, min(int(self.blocks), len(shuffled)))]
+
+    def _conquer(self, problem: Problem, blocks: Sequence[CompletedBlock]) -> NDArray[np.float64]:
+        """Makes the blocks one matrix and takes its factors; what that leaves over of each rating."""
+        left, right = combined(blocks, len(self.users_), len(self.items_), self.combine)
+        self.penalty_ = float(np.average([b.penalty for b in blocks], weights=[b.n_ratings for b in blocks]))
+        scaled = left[problem.users] / problem.user_scale[:, None], right[problem.items] / problem.item_scale[:, None]
+        self._keep(problem, LowRank(*scaled))
+        return problem.residual(LowRank(*scaled))
+
+    def _packed(self, history: bool) -> Parts:
+        parts = super()._packed(history)
+        if self.model is not None:
+            name, settings = type(self.model).__name__, self.model.get_params(deep=False)
+            parts.words["parameters"]["model"] = {"name": name, "parameters": settings}
+        return parts
+
+    def _unpack(self, parts: Parts) -> None:
+        if self.model is not None:
+            self.model = self._block_model()
+        super()._unpack(parts)
+
+
+def _with_values(ratings: Ratings, values: NDArray[np.float64]) -> Ratings:
+    return ratings.with_values(lambda _: values)
+
+
+def complete_blocks(
+    part: TraceNormModel[Any], left_over: Ratings, blocks: Sequence[NDArray[np.intp]]
+) -> list[CompletedBlock]:
+    """Every block completed, side by side on as many threads as there are."""
+    block_of = np.full(left_over.n_items, -1)
+    for number, items in enumerate(blocks):
+        block_of[items] = number
+    own = [left_over.select(block_of[left_over.item_indices] == number) for number in range(len(blocks))]
+    side_by_side = min(get_threads(), len(blocks))
+    share = max(1, get_threads() // side_by_side)
+
+    def work(ratings: Ratings, items: NDArray[np.intp]) -> CompletedBlock:
+        with own_threads(share):
+            return complete_block(part, ratings, items)
+
+    with ThreadPoolExecutor(side_by_side) as pool:
+        return list(pool.map(work, own, blocks))
+
+
+def complete_block(part: TraceNormModel[Any], ratings: Ratings, items: NDArray[np.intp]) -> CompletedBlock:
+    """One block; `ratings` have rows for all users and items, of which only those of the block have ratings."""
+    with without_hints():
+        fitted = clone(part).fit(ratings)
+    left, right = (side.astype(np.float64) for side in (fitted.user_factors_, fitted.item_factors_[items]))
+    return CompletedBlock(items, _without_rounding(balanced(LowRank(left, right))), fitted.penalty_, len(ratings))
+
+
+def _without_rounding(solution: LowRank) -> LowRank:
+    """Without directions that are there because factors are kept in single precision: a projection would heed them."""
+    values = np.linalg.norm(solution.left, axis=0) ** 2
+    kept = values > _ROUNDING * values.max(initial=0.0)
+    return LowRank(solution.left[:, kept], solution.right[:, kept])
+
+
+def combined(blocks: Sequence[CompletedBlock], n_users: int, n_items: int, combine: Combine) -> LowRank:
+    """The blocks projected on the column space of the one with the most ratings, or the mean over all of these."""
+    largest = max(blocks, key=lambda block: block.n_ratings)
+    bases = [orthonormal(block.solution.left)[0] for block in (blocks if combine == "average" else [largest])]
+    basis = np.concatenate(bases, axis=1)
+    right = np.zeros((n_items, basis.shape[1]))
+    for block in blocks:
+        right[block.items] = tall_times(block.solution.right, tall_gram(block.solution.left, basis))
+    return balanced(LowRank(basis / len(bases), right)) if basis.shape[1] else LowRank.zero(n_users, n_items)
