@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.vocabulary import Id
-from rankfill.kernels import Growing
+from rankfill.models.base.answers import Answers
 from rankfill.models.base.explanation import Explanation, Part, in_order
-from rankfill.models.base.seen import SeenItems
+from rankfill.models.base.known import as_ids
 from rankfill.models.base.settings import check_whole
 from rankfill.models.base.similar import Similar, most_similar
 
@@ -32,23 +32,8 @@ class Reading(NamedTuple):
     note: str = ""
 
 
-class Reasons:
+class Reasons(Answers):
     """The part of the contract of every model that says what is similar and why."""
-
-    users_: Vocabulary
-    items_: Vocabulary
-    _user_counts: Growing
-    _item_counts: Growing
-    _seen: SeenItems | None
-
-    if TYPE_CHECKING:  # by `Model`
-
-        def _view(self) -> Self: ...
-        def _learned_users(self, users: NDArray[np.int32]) -> NDArray[np.int32]: ...
-        def _learned_items(self, items: NDArray[np.int32]) -> NDArray[np.int32]: ...
-        def _score(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]: ...
-        def _score_one(self, user: int, item: int) -> float: ...
-        def _in_own_items(self, ratings: Ratings) -> Ratings: ...
 
     def similar_items(self, ids: ArrayLike, n: int = 10) -> Similar:
         """Finds the items that the model takes for most similar to each of some items.
@@ -169,8 +154,7 @@ class Reasons:
         self, side: str, ids: ArrayLike, n: int, vocabulary: Vocabulary, learned: NDArray[np.bool_]
     ) -> Similar:
         check_whole("n", n, 1)
-        asked = np.atleast_1d(np.asarray(ids))
-        asked = asked.astype(object) if asked.dtype.kind == "U" else asked
+        asked = np.atleast_1d(as_ids(ids))
         rows = vocabulary.index(asked)
         rows = np.where(learned[rows], rows, np.int32(-1)) if len(learned) else rows
         found, similarities = self._most_similar(side, rows, min(n, max(len(learned), 1)), learned)

@@ -1,0 +1,64 @@
+"""Reading while learning: what threads may ask of a model while another teaches it.
+
+A model answers from a view, which is renewed by swapping one reference at the end of a fit, of each pass of it, and of
+every call of `partial_fit` or `learn_one`. The ids, counts, factors and seen items of a view belong together, so that
+any number of threads may ask while one learns; two threads that learn take turns. Rows are moved in place: an answer
+given while a row is moving may use numbers from before and after.
+"""
+
+import threading
+from abc import ABC
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from rankfill.data import Vocabulary
+from rankfill.kernels import Growing
+from rankfill.models.base.seen import SeenItems
+
+
+class Published(BaseEstimator, ABC):  # type: ignore[misc]
+    """The part of every model by which readers see one consistent state of it."""
+
+    _writing: threading.RLock
+    _published: Self
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        model: Self = super().__new__(cls)
+        model._writing = threading.RLock()
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock and the view, which a copy makes anew."""
+        state = dict(super().__getstate__())
+        return {name: value for name, value in state.items() if name not in ("_writing", "_published")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "users_"):
+            self._renew_view()
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "users_"):
+            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
+
+    def _view(self) -> Self:
+        """The model as it was last published, which nobody changes any more."""
+        view: Self | None = self.__dict__.get("_published")
+        if view is None:
+            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
+        return view
+
+    def _renew_view(self) -> None:
+        """Lets readers see what has been learned up to now."""
+        view = object.__new__(type(self))
+        view.__dict__ = {
+            name: value.frozen() if type(value) in _GROWING else value for name, value in self.__dict__.items()
+        }
+        view._published = view
+        self._published = view
+
+
+_GROWING = {Growing, SeenItems, Vocabulary}
+"""Each of them has a view that stays as it is, `frozen`."""
