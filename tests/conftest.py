@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("deep", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 DEPTH = int(os.environ.get("RANKFILL_EXAMPLES", "1"))
 settings.load_profile("deep" if DEPTH > 1 else "repeatable")
+
+# Shells without job control start what runs in the background with Ctrl-C ignored, which tests of it would wait for.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
