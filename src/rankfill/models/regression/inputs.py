@@ -23,9 +23,9 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, entries: Rows, n_items: int) -> "Inputs":
-        """From X by user: the mean diagonal of XᵀX becomes about one."""
+        """From X by user: the mean diagonal of XᵀX becomes about one, items without entries apart."""
         squares = float(np.square(entries.values, dtype=np.float64).sum())
-        exponent = math.frexp(math.sqrt(squares / n_items))[1]
+        exponent = math.frexp(math.sqrt(squares / max(len(np.unique(entries.indices)), 1)))[1]
         by_user = entries.in_units(exponent)
         return cls(by_user, by_user.transposed(n_items), exponent)
 
@@ -37,6 +37,13 @@ class Inputs(NamedTuple):
     def unit(self) -> float:
         """What a penalty or the objective is divided by."""
         return 4.0**self.exponent
+
+    def of_items(self, items: NDArray[np.integer]) -> "Inputs":
+        """The columns of these items, ascending, beside which there are no entries."""
+        numbers = np.zeros(self.n_items, np.int32)
+        numbers[items] = np.arange(len(items))
+        by_user = Rows(self.by_user.indptr, numbers[self.by_user.indices], self.by_user.values)
+        return Inputs(by_user, some_rows(self.by_item, items), self.exponent)
 
     def gram(self, dtype: type[Real]) -> NDArray[Real]:
         """The lower triangle of XᵀX, zeros above: n_items² numbers."""

@@ -34,10 +34,23 @@ class Regression(NamedTuple):
 
 
 def regress(inputs: Inputs, penalty: float, gram: NDArray[np.float32] | None = None) -> Regression:
-    """All regressions; an item without entries has no weights.
+    """All regressions; an item without entries has no weights, and changes no bit of those of others.
 
     A caller who solves for several penalties gives `inputs.gram(np.float32)`, of which a copy is made.
     """
+    rated = np.flatnonzero(inputs.by_item.counts())
+    if len(rated) == inputs.n_items:
+        return _regress(inputs, penalty, gram)
+    if len(rated) == 0:
+        return Regression(np.zeros((inputs.n_items, inputs.n_items), np.float32), 0.0)
+    others = np.ix_(rated, rated)
+    found = _regress(inputs.of_items(rated), penalty, None if gram is None else gram[others])
+    weights = np.zeros((inputs.n_items, inputs.n_items), np.float32)
+    weights[others] = found.weights
+    return Regression(weights, found.objective)
+
+
+def _regress(inputs: Inputs, penalty: float, gram: NDArray[np.float32] | None) -> Regression:
     held = penalty / inputs.unit
     if gram is None and _is_quicker_by_users(inputs) and (found := _regress_by_users(inputs, held)) is not None:
         return found
