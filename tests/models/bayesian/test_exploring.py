@@ -9,7 +9,7 @@ import rankfill as rf
 @pytest.fixture(scope="module")
 def model():
     ratings = rf.synthetic.low_rank(30, 20, n_ratings=250, noise=0.7, seed=3)
-    return rf.BayesianMF(rank=3, sweeps=40, links="rated").fit(ratings)
+    return rf.BayesianMF(rank=3, sweeps=40, burn_in=8, links="rated").fit(ratings)
 
 
 def predictions_of_samples(model):

@@ -3,8 +3,10 @@
 The mean of samples P_s Q_sᵀ has as many factors as all samples together. Each new sample is laid beside the mean so
 far, both are written in the basis of their singular vectors, and the weakest are dropped (a truncated singular value
 decomposition, from the Gram matrices of both stacks). `lost` measures what was dropped, as a share of the squares of
-all entries. Later samples weigh more: sample k of the mean has the weight (1 + η) / (k + η), which forgets the time in
-which a chain was still on its way (polynomial-decay averaging; Shamir, Zhang 2013).
+all entries. All samples weigh the same.
+
+Tried, and not kept: later samples weigh more, by polynomial decay (Shamir, Zhang 2013). On MovieLens 100K the mean of
+300 sweeps was worse by 0.2 %: what a mean lacks is samples, long before it is the distance from where they began.
 """
 
 from dataclasses import dataclass
@@ -14,13 +16,10 @@ from numpy.typing import NDArray
 
 from rankfill.linalg.tall import tall_gram, tall_times
 
-DECAY = 1.0
-"""η: the first half of the samples has a quarter of the weight."""
-
 
 @dataclass
 class MeanProduct:
-    """users · itemsᵀ + user_biases + item_biases: the weighted mean of what was added."""
+    """users · itemsᵀ + user_biases + item_biases: the mean of what was added."""
 
     users: NDArray[np.float64]
     items: NDArray[np.float64]
@@ -36,7 +35,7 @@ class MeanProduct:
     def add(self, users: NDArray[np.float32], items: NDArray[np.float32], width: int) -> None:
         """Takes rows (factors, bias) of both sides into the mean and keeps at most `width` factors."""
         self.count += 1
-        weight = (1.0 + DECAY) / (self.count + DECAY)
+        weight = 1.0 / self.count
         rank = users.shape[1] - 1
         self.user_biases += weight * (users[:, rank] - self.user_biases)
         self.item_biases += weight * (items[:, rank] - self.item_biases)

@@ -22,10 +22,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from rankfill.kernels import Rows, normal_rows, padded, sparse_times
+from rankfill.models.bayesian.coarse import Coarse
 from rankfill.models.bayesian.priors import Matrix, Prior
 
 MOST_STEPS = 50
-TOLERANCE = 0.05
+TOLERANCE = 0.03
 """The error of B that is left, relative, in the norm of the preconditioner: far below the noise that is drawn."""
 
 
@@ -47,6 +48,7 @@ class Links:
         self._centre = np.concatenate([block.centre for block in blocks])
         squares = np.bincount(joined.indices, joined.data.astype(np.float64) ** 2, minlength=n_features)
         self._diagonal = np.maximum(squares - n_rows * self._centre**2, 0.0)
+        self._coarse = Coarse(self._normal, self._diagonal)
         self._order = order
         self._widths = [len(block.centre) for block in blocks]
         self.weights = padded(n_features, order)
@@ -94,24 +96,31 @@ class Links:
             image -= np.outer(self._centre, block.sum(axis=0, dtype=np.float64)).astype(np.float32)
         return image
 
+    def _normal(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        """XᵀX times a block."""
+        return self._transposed_times(self._times(block))
+
     def _solve(self, sides: NDArray[np.float32]) -> None:
-        """Conjugate gradients with the diagonal as preconditioner, from the weights as they are."""
+        """Conjugate gradients from zero, which is nearer than what was drawn before; preconditioned by the diagonal."""
         strengths = self._strength_of_each()
         scale = (1.0 / (self._diagonal + strengths)).astype(np.float32)[:, None]
         ridge = strengths.astype(np.float32)[:, None]
         goal = TOLERANCE**2 * _products(sides, scale * sides)
-        residual = sides - self._transposed_times(self._times(self.weights)) - ridge * self.weights
-        direction = scaled = scale * residual
+        self._coarse.prepare(ridge)
+        self.weights[:] = 0.0
+        residual = sides.copy()
+        self._coarse.take_out(self.weights, residual)
+        direction = scaled = self._coarse.conjugated(scale * residual)
         energy = _products(residual, scaled)
         for _ in range(MOST_STEPS):
             if (energy <= goal).all():
                 break
-            image = self._transposed_times(self._times(direction))
+            image = self._normal(direction)
             image += ridge * direction
             length = _ratio(energy, _products(direction, image))
             self.weights += length * direction
             residual -= length * image
-            scaled = scale * residual
+            scaled = self._coarse.conjugated(scale * residual)
             before, energy = energy, _products(residual, scaled)
             direction = scaled + _ratio(energy, before) * direction
 

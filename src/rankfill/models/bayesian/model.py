@@ -59,9 +59,8 @@ class BayesianMF(Exploring):
     sweeps : int or "auto", default="auto"
         How often everything is drawn, at least 1. With "auto" sampling ends when the mean of the predictions no longer
         moves, after 300 sweeps at the latest.
-    burn_in : int, default=8
-        The first sweeps, which are on the way to where samples are worth averaging and are left out. What comes after
-        them still weighs less the earlier it was drawn.
+    burn_in : int, default=2
+        The first sweeps, which are on the way from the start and are left out.
     links : {"auto", "none", "rated"}, default="auto"
         What moves the mean that a row is drawn around. With "rated" what a user has rated, whatever the rating, tells
         about the user, and who has rated an item tells about the item. "auto" takes "rated" where there are three
@@ -130,7 +129,7 @@ class BayesianMF(Exploring):
         *,
         rank: int = 32,
         sweeps: int | SweepsChoice = "auto",
-        burn_in: int = 8,
+        burn_in: int = 2,
         links: LinksChoice = "auto",
         samples: int = 16,
         seed: int = 0,
