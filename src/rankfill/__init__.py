@@ -4,8 +4,10 @@ The public names are listed in `__init__.pyi` and loaded when first used: the co
 matplotlib comes only with the first picture.
 """
 
+from importlib.metadata import version
+
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = version("rankfill")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
