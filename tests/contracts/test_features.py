@@ -32,6 +32,19 @@ def rows_of(model):
     return model._items.array[:, : model._width].astype(np.float64)
 
 
+def lifts(model, ratings, films):
+    """What the choices of the users add to the predictions of items without ratings, by definition."""
+    users, items = model._users.array.astype(np.float64), rows_of(model)
+    if not model.predicts_ratings:
+        return np.zeros((len(users), len(items)))
+    rated = np.zeros((len(users), len(items)), bool)
+    rated[model.users_.index(ratings.users.ids())[ratings.user_indices], ratings.item_indices] = True
+    guesses = model._item_map.rows(films)[films.ids.index(model.items_.ids())]
+    above = users[:, : model._width] @ (items - guesses).T
+    surplus = np.where(rated, above, 0).sum(axis=0) / np.maximum(rated.sum(axis=0), 1)
+    return np.outer(rated @ surplus / (rated.sum(axis=1) + 10), ~rated.any(axis=0))
+
+
 def test_the_row_of_a_new_item_is_a_ridge_regression_on_its_features(factor_model, ratings, films):
     model = factor_model.fit(ratings, item_features=films)
     rated, rows = model._item_counts.array > 0, rows_of(model)
@@ -53,7 +66,7 @@ def test_a_new_item_and_a_new_user_get_answers_of_their_own(factor_model, rating
     model = factor_model.fit(ratings, item_features=films, user_features=people)
     unclipped = fresh(model, clip=False).fit(ratings, item_features=films, user_features=people)
     users, items = unclipped._users.array.astype(np.float64), unclipped._items.array.astype(np.float64)
-    expected = users @ items.T + unclipped.offset_
+    expected = users @ items.T + unclipped.offset_ + lifts(unclipped, ratings, films)
     np.testing.assert_allclose(
         unclipped.predict(unclipped.users_.ids()[:, None], unclipped.items_.ids()[None, :]),
         expected,
@@ -132,6 +145,28 @@ def test_a_new_item_grows_into_a_row_of_its_own(incremental_model, ratings, film
     model.learn_one(int(users[0]), 501, 4.0)  # the first rating of the other
     model.learn_one(12345, 501, 4.0)
     assert np.isfinite(model.predict(12345, [500, 501, 50])).all()
+
+
+def test_lists_and_explanations_count_what_the_user_chooses(factor_model, ratings, films, fresh):
+    model = fresh(factor_model, clip=False).fit(ratings, item_features=films)
+    assert np.abs(lifts(model, ratings, films)).max() > 0 or not model.predicts_ratings
+    users = ratings.users.ids()
+    found = model.recommend(users, n=99, exclude_seen=False)
+    for user, items, scores in zip(users.tolist(), found.items, found.scores, strict=True):
+        np.testing.assert_allclose(scores, model.predict(user, items), rtol=1e-5, atol=1e-5)
+    reasons = model.explain(int(users[0]), 500)
+    assert sum(part.contribution for part in reasons.parts) == pytest.approx(model.predict(users[0], 500), abs=1e-4)
+
+
+def test_a_newcomer_chooses_as_a_user_does(factor_model, ratings, films, fresh):
+    model = fresh(factor_model, clip=False).fit(ratings, item_features=films)
+    alone = ratings.select(ratings.user_indices == 0)
+    newcomer = model.recommend(alone, n=99, exclude_seen=False)
+    place = newcomer.items[0].tolist().index(500)
+    row = np.concatenate([model.fold_in(alone)[0], np.zeros(99)])[: model._width].astype(np.float64)
+    base = row @ rows_of(model)[model.items_.row_of(500)] + model.offset_
+    lift = lifts(model, ratings, films)[model.users_.row_of(ratings.users.ids()[0]), -1]
+    assert newcomer.scores[0, place] == pytest.approx(base + lift, rel=1e-4, abs=1e-4)
 
 
 def test_fitting_again_forgets_the_features(factor_model, ratings, films, answers, fresh):

@@ -176,7 +176,7 @@ class Bias(FactorModel):
             parts.append(Part("user", "", float(self._users.array[user, 1])))
         if item >= 0:
             parts.append(Part("item", "", float(self._items.array[item, 0]) - self.mean_))
-        return Reading(parts)
+        return Reading([*parts, *self._lift_parts(user, item)])
 
     def _default_user(self) -> NDArray[np.float32]:
         return _row(1.0, 0.0)

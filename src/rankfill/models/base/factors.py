@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import LANES, Growing, Ridge, gram_matrix, padded, padded_copy, predict_one, predict_pairs, top_n
-from rankfill.models.base.described import DescribedRows
+from rankfill.models.base.chosen import ChosenItems
 from rankfill.models.base.explanation import Part
 from rankfill.models.base.factor_reasons import Product, Rated
 from rankfill.models.base.means import MeanRow
@@ -18,10 +18,10 @@ from rankfill.models.base.starts import checked_factors
 from rankfill.models.base.state import Parts
 
 
-class FactorModel(DescribedRows):
+class FactorModel(ChosenItems):
     """Prediction offset_ + p_u·q_i. Cold start: an unknown user is the mean of the users learned, an unknown item the
     mean of the items learned, and for a pair of both the answer is the mean rating. With features (`fit`) an item or a
-    user without ratings has a row that is guessed from them.
+    user without ratings has a row that is guessed from them, and how well the user chooses counts, too (`chosen.py`).
 
     A model with biases keeps them in two more columns, (p_u, b_u, 1) and (q_i, 1, b_i): their product is
     p_u·q_i + b_u + b_i, so that all kernels serve models with and without.
@@ -174,7 +174,9 @@ class FactorModel(DescribedRows):
             self._default_item() if (items < 0).any() else unused,
             self._both_unknown - self.offset_,
         )
-        return products + np.float32(self.offset_) if self.offset_ else products
+        lifts = self._lifts(users, items)
+        scores: NDArray[np.float32] = products + np.float32(self.offset_) if self.offset_ else products
+        return scores if lifts is None else scores + lifts
 
     def _score_one(self, user: int, item: int) -> float:
         if user >= 0 and not (self._user_counts.array[user] > 0 or self._is_described("user", user)):
@@ -191,6 +193,9 @@ class FactorModel(DescribedRows):
             self._default_item() if item < 0 else items[0],
             self._both_unknown - self.offset_ if user < 0 and item < 0 else 0.0,
         )
+        if self._user_surplus is not None and min(user, item) >= 0:
+            lifts = self._lifts(np.array([user], np.int32), np.array([item], np.int32))
+            score += 0.0 if lifts is None else float(lifts[0])
         return min(max(score, self.range_[0]), self.range_[1]) if self._clips else score
 
     def _best_items(
@@ -204,16 +209,18 @@ class FactorModel(DescribedRows):
         rows = self._users.array[users]
         if (users < 0).any():
             rows[users < 0] = self._default_user()
-        return self._best_for_rows(rows, n, allowed, seen_indptr, seen_items)
+        lifts = None if self._user_surplus is None else self._user_lifts(users)
+        return self._best_for_rows(rows, n, allowed, (seen_indptr, seen_items), lifts)
 
     def _best_items_folded(
         self, ratings: Ratings, n: int, allowed: NDArray[np.bool_], exclude_seen: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         known = self._in_own_items(ratings)
-        rows = self._folded_rows(known)
+        rows, lifts = self._folded_rows(known), self._lifts_of(known)
+        seen = known.by_user.indptr, known.item_indices
         if not exclude_seen:
-            return self._best_for_rows(rows, n, allowed, np.zeros(len(rows) + 1, np.int64), np.empty(0, np.int32))
-        return self._best_for_rows(rows, n, allowed, known.by_user.indptr, known.item_indices)
+            seen = np.zeros(len(rows) + 1, np.int64), np.empty(0, np.int32)
+        return self._best_for_rows(rows, n, allowed, seen, lifts)
 
     def _item_vectors(self, items: NDArray[np.int32]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._items.array[items, : self.rank_]
@@ -229,8 +236,9 @@ class FactorModel(DescribedRows):
 
     def _with_newcomers(self, ratings: Ratings) -> Self:
         """The model with people who were not in training in the place of its users."""
-        folded = copy.copy(self)
-        folded._users = Growing(self._folded_rows(self._in_own_items(ratings)))
+        folded, known = copy.copy(self), self._in_own_items(ratings)
+        folded._users = Growing(self._folded_rows(known))
+        folded._take_choices(known)
         return folded
 
     def _folded_rows(self, known: Ratings) -> NDArray[np.float32]:
@@ -247,15 +255,20 @@ class FactorModel(DescribedRows):
         rows: NDArray[np.float32],
         n: int,
         allowed: NDArray[np.bool_],
-        seen_indptr: NDArray[np.int64],
-        seen_items: NDArray[np.int32],
+        seen: tuple[NDArray[np.int64], NDArray[np.int32]],
+        lifts: NDArray[np.float32] | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        width, items, offset = max(self._width, 1), self._items.array, np.float32(self.offset_)  # without factors zeros
         if self.biased_ and self.offset_:  # as part of the bias, so that equal scores are ranked as equal
-            rows[:, self.rank_] += np.float32(self.offset_)
-            return top_n(rows, self._items.array, self._width, n, seen_indptr, seen_items, allowed)
-        width = max(self._width, 1)  # without factors a column of zeros
-        items, scores = top_n(rows, self._items.array, width, n, seen_indptr, seen_items, allowed)
-        return items, scores + np.float32(self.offset_) if self.offset_ else scores
+            rows[:, self.rank_] += offset
+            offset = np.float32(0)
+        if lifts is not None and (shares := self._item_shares(slice(None)))[allowed].any():
+            rows, items = (
+                padded_copy(np.column_stack([each[:, :width], one])) for each, one in ((rows, lifts), (items, shares))
+            )
+            width += 1
+        found, scores = top_n(rows, items, width, n, *seen, allowed)
+        return found, scores + offset if offset else scores
 
     def _vectors(self, side: str) -> NDArray[np.floating]:
         return self.item_factors_ if side == "items" else self.user_factors_
@@ -274,14 +287,15 @@ class FactorModel(DescribedRows):
             self.biased_,
             self.offset_,
         )
-        parts = product.by_factor()
+        parts, lift = product.by_factor(), self._lift_parts(user, item)
         if own is None or len(own.items) == 0 or user < 0:
-            return Reading(parts)
+            return Reading([*parts, *lift])
         names = self.items_.ids(own.items).tolist()
         rated = Rated(self._items.array[own.items], self.item_biases_[own.items], names, own.values)
         ridge = self._ridge_of_users()
         gram = None if ridge is None or ridge.confidence is None else gram_matrix(self._items.array)
-        return Reading(parts, *product.by_rating(rated, ridge, gram))
+        by_rating, note = product.by_rating(rated, ridge, gram)
+        return Reading([*parts, *lift], [*by_rating, *lift], note)
 
     def _packed(self, history: bool) -> Parts:
         """The columns in use only."""

@@ -281,8 +281,16 @@ class OnlineFactorModel(OnlineModel, FactorModel):
             return None
         return *rows, float(np.float32(rating))
 
+    def _take_note_of_many(
+        self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]
+    ) -> None:
+        super()._take_note_of_many(users, items, values)
+        self._note_choices(users, items)
+
     def _take_note_of_one(self, user: int, item: int, value: float) -> None:
         """As `_take_note_of_many`, to the bit."""
+        if self._item_surplus is not None:
+            self._note_choices(np.array([user]), np.array([item]))
         self.n_ratings_ += 1
         self._user_counts.array[user] += 1
         self._user_sums.array[user] += value
