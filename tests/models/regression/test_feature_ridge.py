@@ -106,10 +106,14 @@ def test_a_new_item_is_predicted_by_its_features(ratings, features):
     model = rf.FeatureRidge(clip=False).fit(ratings, item_features=films)
     place = model.items_.row_of(N_ITEMS)
     np.testing.assert_allclose(model.item_factors_[place], films.matrix.toarray()[N_ITEMS], rtol=1e-6)
+    guessed = model._item_map.rows(films)[:N_ITEMS, model.rank_ + 1]
+    rated = ratings.to_sparse().toarray() > 0
+    chosen = rated @ (model.item_biases_[:N_ITEMS] - guessed) / (rated.sum(axis=1) + 10)
     expected = (
         model.offset_
         + model.user_biases_[:N_USERS]
         + model.item_biases_[place]
+        + chosen
         + model.user_factors_[:N_USERS] @ films.matrix.toarray()[N_ITEMS]
     )
     np.testing.assert_allclose(model.predict(np.arange(N_USERS), N_ITEMS), expected, atol=1e-5)

@@ -116,10 +116,11 @@ def test_explicit_feedback_is_one_ridge_regression_per_item_over_those_who_rated
     model = rf.ItemRegression(penalty=penalty, feedback="explicit", clip=False).fit(ratings)
     rated, objective = dense(ratings, 1) > 0, 0.0
     for item in range(60):
-        inputs = np.delete(rows, item, axis=1)
+        constant = np.full((len(rows), 1), np.sqrt(penalty / 3))  # a weight that is held by 3 instead
+        inputs = np.hstack([np.delete(rows, item, axis=1), constant])
         own = rated[:, item]
         oracle = Ridge(alpha=penalty, fit_intercept=False).fit(inputs[own], X[own, item])
-        np.testing.assert_allclose(np.delete(model.item_weights_[:, item], item), oracle.coef_, atol=1e-4)
+        np.testing.assert_allclose(np.delete(model.item_weights_[:, item], item), oracle.coef_[:-1], atol=1e-4)
         np.testing.assert_allclose(
             model.predict_all()[:, item], baseline[:, item] + spread * oracle.predict(inputs), atol=1e-4
         )

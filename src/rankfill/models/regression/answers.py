@@ -184,9 +184,11 @@ class AnswersByRows(Model):
             parts = entry_parts(people.entries, weights, self.items_, own)
         if self._link is None or self._item_effects is None:
             return Reading([*levels, *parts], (), ENTRIES if len(people.entries.indices) else "")
+        of_item = float(self._item_effects[item, 0])
         if not self._link.logistic:
+            parts = [Part("level", "that somebody rates it", of_item), *parts]
             return Reading([*levels, *in_proportion(parts, self._link.half)], (), ENTRIES)
-        parts = [Part("level", "odds of the item", float(self._item_effects[item, 0])), *parts]
+        parts = [Part("level", "odds of the item", of_item), *parts]
         total, middle = sum(part.contribution for part in parts), (self._link.low + self._link.high) / 2
         score = float(self._score(np.array([user], np.int32), np.array([item], np.int32))[0])
         shown = in_proportion(parts, (score - middle) / total if total else 0.0)
@@ -249,11 +251,7 @@ class AnswersByRows(Model):
         assert weights is not None
         if len(weights) != n_items or len(self._default_scores) != n_items:
             raise ValueError(f"the weights have the shape {weights.shape}, which is not that of {n_items} items")
-        if (
-            self._item_effects is not None
-            and self._link is not None
-            and self._item_effects.shape != (n_items, int(self._link.logistic))
-        ):
+        if self._item_effects is not None and self._link is not None and self._item_effects.shape != (n_items, 1):
             raise ValueError(
                 f"item_effects has the shape {self._item_effects.shape}, which does not fit {n_items} items"
             )
