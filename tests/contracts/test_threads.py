@@ -86,6 +86,34 @@ def test_many_read_while_one_learns_a_rating_at_a_time(incremental_model):
     ask_while(model, learn)
 
 
+def test_a_file_saved_while_another_thread_learns_is_whole(incremental_model, tmp_path):
+    model = incremental_model.fit(stream(0, 0))
+    stop, errors, n_saved = threading.Event(), [], []
+
+    def save():
+        while not stop.is_set() and not errors:
+            try:
+                model.save(tmp_path / "m")
+                n_saved.append(rf.load(tmp_path / "m").n_ratings_)
+            except Exception as error:
+                errors.append(repr(error))
+
+    thread = threading.Thread(target=save)
+    thread.start()
+    try:
+        step = 0
+        while (len(set(n_saved)) < 12 or step < 20) and not errors:
+            step += 1
+            model.partial_fit(stream(step, 20 * step % 1000))
+            for user in range(10):
+                model.learn_one(user, step % 40, 3.0)
+    finally:
+        stop.set()
+        thread.join()
+    assert errors == []
+    assert n_saved == sorted(n_saved)
+
+
 def test_many_read_while_one_fits_anew(model):
     model.fit(stream(0, 0))
 

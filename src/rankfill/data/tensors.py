@@ -19,10 +19,20 @@ _ABOUT = "about"
 
 def write_tensors(path: str | os.PathLike[str], tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     """Writes one file, whole or not at all (see `whole_file`)."""
-    content = save(
+    write_content(path, content_of(tensors, about))
+
+
+def content_of(tensors: dict[str, NDArray[Any]], about: dict[str, Any]) -> bytes:
+    """A copy of all of it, as it stands in a file."""
+    content: bytes = save(
         {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()},
         metadata={_ABOUT: json.dumps(about, sort_keys=True)},  # one key: safetensors orders several at random
     )
+    return content
+
+
+def write_content(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes what `content_of` gave, whole or not at all."""
     with whole_file(path) as temporary:
         temporary.write_bytes(content)
 

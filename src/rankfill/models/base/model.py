@@ -17,7 +17,7 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.features import Features, FeaturesLike, as_features
 from rankfill.data.liked import Liked, check_liked
-from rankfill.data.tensors import write_tensors
+from rankfill.data.tensors import content_of, write_content
 from rankfill.models.base import model_file
 from rankfill.models.base.checkpoint import Checkpoint, identity_of
 from rankfill.models.base.forgetting import Left, forget_rows
@@ -255,6 +255,9 @@ class Model(Reasons):
     def save(self, path: str | os.PathLike[str], history: bool = True) -> None:
         """Writes the model to one file, whole or not at all; `rankfill.load` reads it.
 
+        While another thread learns, this waits for the end of its call, and that thread for the copy that is written:
+        a file holds one state of the model.
+
         Parameters
         ----------
         path : str or path
@@ -263,8 +266,10 @@ class Model(Reasons):
             Whether the file holds what each user has rated. Without it a file is smaller and tells less about people;
             the model then recommends only with `exclude_seen=False`.
         """
-        parts = self._view()._packed(history)
-        write_tensors(path, parts.tensors, parts.words)
+        with self._writing:  # rows and counts move in place
+            parts = self._view()._packed(history)
+            content = content_of(parts.tensors, parts.words)
+        write_content(path, content)
 
     @abstractmethod
     def _learn(
