@@ -1,5 +1,6 @@
 """Settings are words and numbers that scikit-learn can read, set and clone."""
 
+import copy
 import inspect
 
 import numpy as np
@@ -118,3 +119,30 @@ def test_numbers_at_the_edge_give_a_model_or_one_line(model, ratings, fresh, ext
         else:
             assert np.isfinite(edge.predict_all()).all()
             assert np.isfinite(edge.fold_in(ratings)).all()
+
+
+def refusal(call, *arguments):
+    try:
+        call(*arguments)
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return None
+
+
+def test_a_single_rating_is_learned_under_the_checks_of_many(incremental_model, ratings):
+    """Settings that were changed for the worse are refused, and nothing is learned."""
+    user, item = ratings.users.ids()[0].item(), ratings.items.ids()[0].item()
+    model = incremental_model.fit(ratings).learn_one(user, item, 3.0).learn_many([user], [item], [3.0])
+    n_ratings, n_refused = model.n_ratings_, 0
+    for name, usual in model.get_params().items():
+        for wrong in (-3, "nonsense", not usual):
+            model.set_params(**{name: wrong})
+            expected = refusal(copy.deepcopy(model).partial_fit, rf.Ratings.from_arrays([user], [item], [3.0]))
+            if expected is not None:
+                n_refused += 1
+                assert refusal(model.learn_one, user, item, 3.0) == expected, (name, wrong)
+                assert refusal(model.learn_many, [user], [item], [3.0]) == expected, (name, wrong)
+            model.set_params(**{name: usual})
+    assert n_refused > 3
+    assert model.n_ratings_ == n_ratings
+    assert model.learn_one(user, item, 4.0).n_ratings_ == n_ratings + 1

@@ -1,5 +1,7 @@
 """The counting sort against its NumPy twin, for any number of threads."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from rankfill import kernels
 from rankfill.kernels import Rows
+from rankfill.kernels.gradients import make_grid
 from rankfill.kernels.reference import rows as reference
 
 
@@ -61,3 +64,32 @@ def test_transposing_is_sorting_the_row_numbers_by_column(n_entries, n_rows, n_c
     for threads in (1, 2, 5):
         kernels.set_threads(threads)
         assert all(map(np.array_equal, rows.transposed(n_columns), expected))
+
+
+def test_whoever_made_the_arrays_cannot_change_what_was_checked():
+    indptr, indices = np.array([0, 2, 3]), np.array([0, 4, 2], np.int32)
+    rows = Rows(indptr, indices, np.ones(3, np.float32))
+    indptr[1], indices[0] = 3, 10**9
+    assert rows.indptr.tolist() == [0, 2, 3]
+    assert rows.indices.tolist() == [0, 4, 2]
+    assert rows.transposed(5).indices.tolist() == [0, 1, 0]
+
+
+def test_what_was_checked_cannot_be_written_to():
+    made = Rows(np.array([0, 2, 3]), np.array([0, 4, 2], np.int32), np.ones(3, np.float32))
+    by_column = made.transposed(5)
+    grid = make_grid(made.row_of_entry(), np.array(made.indices), made.values, (2, 5), seed=0)
+    copied = pickle.loads(pickle.dumps(made))
+    for array in (*made, *made.of_rows(np.array([1])), *copied, *by_column, grid.users, grid.items, grid.start):
+        if array.dtype != np.float32:
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+
+
+def test_arrays_that_are_taken_over_are_not_copied():
+    indptr, indices = np.array([0, 2, 3]), np.array([0, 4, 2], np.int32)
+    rows = Rows.taking(indptr, indices, np.ones(3, np.float32))
+    assert np.shares_memory(rows.indices, indices)
+    assert np.shares_memory(rows.indptr, indptr)
+    with pytest.raises(ValueError, match="read-only"):
+        indices[0] = 10**9

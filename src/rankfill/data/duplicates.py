@@ -81,4 +81,4 @@ def merge_duplicates(
         sums = np.add.reduceat(values, first, dtype=np.float64)
         merged = finite_float32(sums / (last - first + 1) if duplicates == "mean" else sums)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=by_user.n_rows))])
-    return Rows(indptr, by_user.indices[first], merged), order[kept]
+    return Rows.taking(indptr, by_user.indices[first], merged), order[kept]

@@ -31,7 +31,7 @@ def sort_pairs(
     items = (packed & ((1 << item_bits) - 1)).astype(np.int32)
     packed >>= item_bits
     indptr = np.searchsorted(packed, np.arange(n_users + 1)).astype(np.int64, copy=False)
-    return Rows(indptr, items, values[order]), order
+    return Rows.taking(indptr, items, values[order]), order
 
 
 def _sort_twice(

@@ -143,7 +143,7 @@ def low_rank(
         stars = planted.stars(users + first, items[here]) + np.float32(level)
         stars += np.float32(noise) * random.standard_normal(len(stars), dtype=np.float32)
         values[here] = _on_scale(stars, scale, step)
-    return Ratings(Vocabulary.of_range(n_users), Vocabulary.of_range(n_items), Rows(indptr, items, values))
+    return Ratings(Vocabulary.of_range(n_users), Vocabulary.of_range(n_items), Rows.taking(indptr, items, values))
 
 
 def _log_popularity(popularity: Popularity, n_items: int, random: np.random.Generator) -> NDArray[np.float64]:

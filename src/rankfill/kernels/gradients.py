@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
+from rankfill.kernels.rows import own_and_read_only
 from rankfill.kernels.threads import get_threads, instruction_set
 
 LossName = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
@@ -55,7 +56,8 @@ class RoundSums(NamedTuple):
 
 class Grid:
     """Entries in groups × groups blocks; block (b, c) holds entries start[b · groups + c] … of users in group b and
-    items in group c. `users` and `items` go on for LOOK_AHEAD entries past the last. Checked when it is made."""
+    items in group c. `users` and `items` go on for LOOK_AHEAD entries past the last. Checked when it is made, from
+    arrays that it takes over."""
 
     __slots__ = ("items", "native", "start", "users", "values")
 
@@ -66,8 +68,9 @@ class Grid:
         values: NDArray[np.float32],
         start: NDArray[np.int64],
     ) -> None:
-        self.users, self.items, self.values, self.start = users, items, values, start
-        self.native = _native.Grid(users, items, values, start)
+        self.users, self.items, self.start = (own_and_read_only(each) for each in (users, items, start))
+        self.values = values
+        self.native = _native.Grid(self.users, self.items, values, self.start)
 
     @property
     def groups(self) -> int:

@@ -1,6 +1,6 @@
 """A sparse matrix by rows, and the counting sort that makes one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from rankfill.kernels.threads import get_threads
 class Rows:
     """Row r holds the entries `indptr[r]` … `indptr[r + 1] - 1` of `indices` (columns) and `values`.
 
-    The arrays are checked once, here, and cannot be written through the attributes afterwards: a kernel follows the
+    Where the entries are is checked once, here, and kept in arrays that nobody else can write to: a kernel follows the
     indices of a `Rows` without looking at them again.
 
     >>> rows = Rows(np.array([0, 2, 3]), np.array([1, 4, 1], np.int32), np.ones(3, np.float32))
@@ -28,8 +28,20 @@ class Rows:
     values: NDArray[np.float32]
 
     def __init__(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-        indptr, indices = _flat(indptr, "indptr", np.int64), _flat(indices, "indices", np.int32)
-        self._set(_native.Pattern(indptr, indices), indptr, indices, values)
+        _check_flat(indptr, "indptr", np.int64)
+        _check_flat(indices, "indices", np.int32)
+        self._take(indptr.copy(), indices.copy(), values)
+
+    @classmethod
+    def taking(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> "Rows":
+        """The same without copies, from arrays that the caller has made for it and keeps no hold of."""
+        _check_flat(indptr, "indptr", np.int64)
+        _check_flat(indices, "indices", np.int32)
+        return cls.__new__(cls)._take(indptr, indices, values)
+
+    def _take(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> "Rows":
+        indptr, indices = own_and_read_only(indptr), own_and_read_only(indices)
+        return self._set(_native.Pattern(indptr, indices), indptr, indices, values)
 
     def _set(
         self,
@@ -47,8 +59,8 @@ class Rows:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return iter((self.indptr, self.indices, self.values))
 
-    def __reduce__(self) -> tuple[type["Rows"], tuple[NDArray[Any], ...]]:
-        return Rows, tuple(self)
+    def __reduce__(self) -> tuple[Callable[..., "Rows"], tuple[NDArray[Any], ...]]:
+        return Rows.taking, tuple(self)
 
     @property
     def n_rows(self) -> int:
@@ -72,7 +84,7 @@ class Rows:
         counts = self.counts()[rows]
         indptr = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
-        return Rows(indptr, self.indices[places], self.values[places])
+        return Rows.taking(indptr, self.indices[places], self.values[places])
 
     def _replace(self, *, values: NDArray[np.float32]) -> "Rows":
         """The same pattern, not checked again, with other values."""
@@ -89,7 +101,7 @@ class Rows:
         """The same entries by column; within a column, rows ascend."""
         indptr, indices, values = _native.transpose(self.pattern, self.values, n_columns, get_threads())
         pattern = _native.Pattern.trusted(indptr, indices, self.n_rows)
-        return Rows.__new__(Rows)._set(pattern, _read_only(indptr), _read_only(indices), values)
+        return Rows.__new__(Rows)._set(pattern, own_and_read_only(indptr), own_and_read_only(indices), values)
 
 
 def sort_into_rows(
@@ -102,19 +114,19 @@ def sort_into_rows(
 ) -> tuple[Rows, NDArray[np.int64]]:
     """Stable counting sort by key. The second result says where each entry came from (empty unless asked for)."""
     sorted_rows = _native.counting_sort(keys, indices, values, n_keys, with_order, get_threads())
-    return Rows(*sorted_rows[:3]), sorted_rows[3]
+    return Rows.taking(*sorted_rows[:3]), sorted_rows[3]
 
 
-def _flat(array: NDArray[Any], name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+def own_and_read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view, in one piece, of an array that nobody else has a hold of: it cannot be written to from here on."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array.view()
+
+
+def _check_flat(array: NDArray[Any], name: str, dtype: type[np.integer[Any]]) -> None:
     if array.ndim != 1 or array.dtype != dtype:
         raise ValueError(
             f"{name} must be a vector of {np.dtype(dtype)}, found {array.dtype} in {array.ndim} dimensions; "
             f"convert it: {name}.astype(np.{np.dtype(dtype)})"
         )
-    return _read_only(np.ascontiguousarray(array))
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -189,3 +189,11 @@ def test_ratings_that_single_precision_cannot_add_up_are_refused(make):
         model.learn_one(1, 2, 2e38)
     with pytest.raises(ValueError, match=r"between -1e\+37 and 1e\+37"):
         make(rank=2).fit(as_ratings([1], [2], [2e38]))
+
+
+def test_a_rating_too_large_is_refused_wherever_it_stands():
+    model = rf.SGMF(rank=2).learn_many([1, 2, 1], [1, 1, 2], [3.0, 4.0, 2.0])
+    for values in ([1e38, 1.0, 2.0], [1.0, 1e38, 2.0], [1.0, 2.0, -1e38]):
+        with pytest.raises(ValueError, match=r"1e\+38"):
+            model.learn_many([1, 2, 1], [1, 1, 2], values)
+    assert model.n_ratings_ == 3

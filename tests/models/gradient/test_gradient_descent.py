@@ -142,3 +142,22 @@ def test_kernel_is_the_twin_on_every_instruction_set_and_any_number_of_threads(l
 def test_losses_with_a_kink_are_refused_with_the_remedy():
     with pytest.raises(ValueError, match=r"have a slope everywhere, found 'absolute'; use SGD for the others"):
         rf.GradientDescent(loss="absolute").fit(rf.Ratings.from_dense([[4.0, 1.0]]))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("size", [2.0**40, 2.0**66, 2.0**90])
+def test_people_whose_ratings_are_huge_are_learned_like_others(loss, size):
+    ratings = ratings_for(loss)
+    model = rf.GradientDescent(rank=3, loss=loss, epsilon=1e30, passes=20, seed=1).fit(ratings)
+    some, huge = (
+        model.fold_in(rf.Ratings.from_arrays([1, 1, 1], [0, 1, 2], np.array([5.0, 1.0, 3.0]) * times))[0, :4] / times
+        for times in (2.0**30, size)
+    )  # beside either the mean rating is nothing
+    assert (some != 0).all()
+    np.testing.assert_allclose(huge, some, rtol=1e-3)
+
+
+def test_people_whose_ratings_are_beyond_single_precision_are_refused():
+    model = rf.GradientDescent(rank=3, passes=20).fit(ratings_for("squared"))
+    with pytest.raises(ValueError, match="do not fit into 32-bit numbers"):
+        model.fold_in(rf.Ratings.from_arrays([1, 1], [0, 1], [3e38, 3e38]))

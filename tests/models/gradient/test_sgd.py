@@ -164,3 +164,12 @@ def test_too_large_a_rate_is_said_in_words(ratings):
 def test_settings_are_checked_in_words(ratings, setting, message):
     with pytest.raises(ValueError, match=message):
         rf.SGD(**setting).fit(ratings)
+
+
+def test_a_stream_of_signs_takes_no_other_number():
+    signs = rf.Ratings.from_arrays([1, 1, 2], [1, 2, 1], [1.0, -1.0, 1.0])
+    model = rf.SGD(rank=2, loss="logistic", shrinkage=1.0).fit(signs).learn_one(1, 1, 1.0)
+    for learn in (model.learn_one, lambda *one: model.learn_many([1, 1, 1], [1, 2, 1], [-1.0, one[2], 1.0])):
+        with pytest.raises(ValueError, match=r"needs ratings of -1 and \+1, found 0.5"):
+            learn(1, 1, 0.5)
+    assert model.n_ratings_ == 4

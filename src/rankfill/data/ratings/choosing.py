@@ -45,7 +45,7 @@ class Choosing(Making):
                 "make one from positions: keep = np.zeros(len(ratings), dtype=bool); keep[positions] = True"
             )
         indptr = np.concatenate([[0], np.cumsum(keep)])[self.by_user.indptr]
-        by_user = Rows(indptr, self.item_indices[keep], self.values[keep])
+        by_user = Rows.taking(indptr, self.item_indices[keep], self.values[keep])
         times = None if self.timestamps is None else self.timestamps[keep]
         arrival = None
         if self._arrival is not None:
@@ -222,7 +222,7 @@ class Choosing(Making):
         return type(self)(
             _only(self.users, np.flatnonzero(counts)),
             _only(self.items, np.flatnonzero(rated)),
-            Rows(indptr, place[kept.item_indices], kept.values),
+            Rows.taking(indptr, place[kept.item_indices], kept.values),
             kept.timestamps,
             kept._arrival,
         )

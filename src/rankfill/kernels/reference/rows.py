@@ -16,4 +16,4 @@ def sort_into_rows(
 ) -> tuple[Rows, NDArray[np.int64]]:
     order = np.argsort(keys, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=n_keys))])
-    return Rows(indptr, indices[order], values[order]), order if with_order else order[:0]
+    return Rows.taking(indptr, indices[order], values[order]), order if with_order else order[:0]

@@ -94,4 +94,4 @@ def _of_users(ratings: Ratings, users: NDArray[np.integer]) -> Rows:
     """The ratings of some users, in rows without gaps."""
     chosen = np.isin(np.arange(ratings.n_users), users)[ratings.user_indices]
     indptr = np.concatenate([[0], np.cumsum(ratings.by_user.counts()[users])])
-    return Rows(indptr, ratings.item_indices[chosen], ratings.values[chosen])
+    return Rows.taking(indptr, ratings.item_indices[chosen], ratings.values[chosen])

@@ -110,7 +110,7 @@ class Known(Published):
         order = np.argsort(users.astype(np.int64) << 32 | items)
         indptr = np.zeros(ratings.n_users + 1, np.int64)
         np.cumsum(np.bincount(users, minlength=ratings.n_users), out=indptr[1:])
-        return Ratings(ratings.users, self.items_, Rows(indptr, items[order], values[order]))
+        return Ratings(ratings.users, self.items_, Rows.taking(indptr, items[order], values[order]))
 
     @staticmethod
     def _own_rows(own: Vocabulary, other: Vocabulary) -> NDArray[np.int32]:

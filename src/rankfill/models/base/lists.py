@@ -122,7 +122,7 @@ def chunks(test: Ratings) -> Iterator[tuple[slice, slice]]:
 
 def part_of(rows: Rows, users: slice, entries: slice) -> Rows:
     indptr = rows.indptr[users.start : users.stop + 1] - entries.start
-    return Rows(indptr, rows.indices[entries], rows.values[entries])
+    return Rows.taking(indptr, rows.indices[entries], rows.values[entries])
 
 
 def mean_of(values: list[Floats]) -> float:
@@ -161,4 +161,4 @@ def _kept(rows: Rows, keep: NDArray[np.bool_]) -> tuple[Rows, NDArray[np.intp]]:
     """The entries to keep, in rows without gaps, and the former numbers of these rows."""
     ends = np.concatenate([[0], np.cumsum(keep)])[rows.indptr]
     asked = np.flatnonzero(np.diff(ends))
-    return Rows(np.append(ends[asked], ends[-1]), rows.indices[keep], rows.values[keep]), asked
+    return Rows.taking(np.append(ends[asked], ends[-1]), rows.indices[keep], rows.values[keep]), asked

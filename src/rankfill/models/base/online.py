@@ -1,7 +1,10 @@
 """Models that go on learning: one rating at a time, with room for people and things never seen before."""
 
+import functools
+import operator
 from abc import abstractmethod
-from typing import ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +32,8 @@ class OnlineModel(Model):
     _learned: ClassVar[tuple[str, ...]] = ("_ends",)
 
     _ends: Ends
+    _settings_checked: tuple[Any, ...] = ()
+    """The settings that were last found to be right: single ratings do not check them again."""
 
     def partial_fit(self, ratings: RatingsLike) -> Self:
         """Goes on from what was learned, one rating after the other.
@@ -91,9 +96,7 @@ class OnlineModel(Model):
             )
         if len(values) == 0:
             return self
-        if not hasattr(self, "users_") or not self._takes(float(values.min())):
-            least = [int(values.argmin())]
-            self._check(Ratings.from_arrays(user_ids[least], item_ids[least], values[least]))
+        self._check_stream(user_ids, item_ids, values)
         with self._writing:
             if not hasattr(self, "users_"):
                 self._begin_or_go_on(Ratings.from_arrays(user_ids[:1], item_ids[:1], values[:1]))
@@ -156,6 +159,24 @@ class OnlineModel(Model):
 
     def _check_unchanged(self) -> None:
         """Refuses to go on with settings that do not fit what was learned."""
+
+    def _settings(self) -> tuple[Any, ...]:
+        """The values of all parameters, in microseconds."""
+        values: tuple[Any, ...] = _parameters_of(type(self))(self)
+        return values
+
+    def _check_stream(self, users: NDArray[Any], items: NDArray[Any], values: NDArray[np.float32]) -> None:
+        """As `_check`, of ratings by ids in which a pair may come more than once."""
+        taken = self._takes_all(values)
+        if taken and self._settings() == self._settings_checked:
+            return
+        one = [0 if taken else next(place for place, each in enumerate(values.tolist()) if not self._takes(each))]
+        self._check(Ratings.from_arrays(users[one], items[one], values[one]))
+        self._settings_checked = self._settings()
+
+    def _takes_all(self, values: NDArray[np.float32]) -> bool:
+        """Whether none of these needs words of refusal."""
+        return self._takes(float(values.min())) and self._takes(float(values.max()))
 
     def _takes(self, value: float) -> bool:
         """Whether a rating needs no words of refusal."""
@@ -257,8 +278,10 @@ class OnlineFactorModel(OnlineModel, FactorModel):
             The model itself.
         """
         one = self._known_rating(user, item, rating)
-        if one is None:  # the first of all, of a new user or of a new item
-            return super().learn_one(user, item, rating, time)
+        if one is None:  # the first of all, of a new user or of a new item, or after a change of settings
+            super().learn_one(user, item, rating, time)
+            self._settings_checked = self._settings()
+            return self
         with self._writing:
             user_row, item_row, value = one
             self._take_note_of_one(user_row, item_row, value)
@@ -274,7 +297,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
 
     def _known_rating(self, user: Id, item: Id, rating: float) -> tuple[int, int, float] | None:
         """Row numbers and value where nothing has to grow and the value needs no second look; None elsewhere."""
-        if not hasattr(self, "users_") or not self._owns_vocabularies or self.rank != self.rank_:
+        if self._settings() != self._settings_checked or not self._owns_vocabularies:
             return None
         rows = self.users_.row_of(user), self.items_.row_of(item)
         if min(rows) < 0 or not self._takes(float(rating)):
@@ -333,6 +356,11 @@ class OnlineFactorModel(OnlineModel, FactorModel):
         self._items.extend(self._start_of_items(len(self._items), len(self.items_)))
         super()._add_rows()
         self._match_rows()
+
+
+@functools.cache
+def _parameters_of(cls: type[OnlineModel]) -> Callable[[OnlineModel], Any]:
+    return operator.attrgetter(*cls._get_param_names())
 
 
 def _by_first_appearance(indices: NDArray[np.int32], n: int) -> NDArray[np.int64]:

@@ -142,7 +142,7 @@ def feature_block(matrix: Any, known: NDArray[np.bool_]) -> Block:
 
 def _as_rows(matrix: Any) -> Rows:
     matrix.sort_indices()
-    return Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
+    return Rows.taking(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
 
 
 def _products(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -248,7 +248,7 @@ class BayesianMF(Exploring):
         column = np.zeros(len(item_counts), np.int32)
         column[items] = np.arange(len(items))
         indptr = np.concatenate([[0], np.cumsum(by_user.counts()[users])])
-        return (users, items), Rows(indptr, column[by_user.indices], self._standardised(ratings.values))
+        return (users, items), Rows.taking(indptr, column[by_user.indices], self._standardised(ratings.values))
 
     def _links_rated(self, targets: Rows, n_items: int) -> bool:
         """Whether what was rated is linked."""

@@ -107,7 +107,7 @@ class OnlineColumnModel(ColumnModel):
         orders = [np.argsort(run.rows) for run in runs]
         rows = np.concatenate([run.rows[order] for run, order in zip(runs, orders, strict=True)])
         targets = [run.values[order] - np.float32(run.centre) for run, order in zip(runs, orders, strict=True)]
-        entries = Rows(indptr, rows, np.concatenate(targets))
+        entries = Rows.taking(indptr, rows, np.concatenate(targets))
         x, known = np.ascontiguousarray(moving[columns]), runs[-1].known
         self._gram.of_rows(known)
         order = np.arange(len(runs), dtype=np.int32)

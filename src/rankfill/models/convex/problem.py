@@ -65,7 +65,7 @@ class Problem:
         indices[:n], indices[n:], values[:n] = by_user.indices, by_item.indices, self.values
         indices[:n] += np.int32(self.shape[0])
         np.take(values[:n], self.pattern.order, out=values[n:])
-        return Rows(np.append(by_user.indptr, n + by_item.indptr[1:]), indices, values)
+        return Rows.taking(np.append(by_user.indptr, n + by_item.indptr[1:]), indices, values)
 
     @cached_property
     def scales(self) -> NDArray[np.float32]:
@@ -94,7 +94,9 @@ def problem_of(ratings: Ratings, offsets: NDArray[np.float64], *, by_count: bool
     users, items = (np.flatnonzero(each) for each in counts)
     columns = np.zeros(ratings.n_items, np.int32)
     columns[items] = np.arange(len(items), dtype=np.int32)
-    rows = Rows(np.append(ratings.by_user.indptr[users], len(ratings)), columns[ratings.item_indices], ratings.values)
+    rows = Rows.taking(
+        np.append(ratings.by_user.indptr[users], len(ratings)), columns[ratings.item_indices], ratings.values
+    )
     scales = (
         np.sqrt(np.mean(each[rated]) / each[rated]) if by_count else np.ones(len(rated))
         for each, rated in zip(counts, (users, items), strict=True)

@@ -156,6 +156,7 @@ class GradientDescent(ScaledFactorModel):
         rows[:, self.rank_ + 1 : self._width] = 1
         problem = _Problem(self, known, fixed_items=True)
         point, eta = problem.at((rows, self._units(self._items.array, 1, 1 / self._scale))), 1.0
+        self._representable(point.user_gradient)
         for _ in range(self.passes):
             point, eta = problem.descend(point, eta)
         return self._in_ratings(point.rows[0], 0)[:, : self._width]
@@ -276,6 +277,9 @@ class _Problem:
 
 
 def _squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """‖row‖² of every row: each summed in single precision, which is as good as the rows themselves."""
-    squares: NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+    """‖row‖² of every row: each summed in single precision, as good as the rows themselves, where it can be."""
+    with np.errstate(over="ignore"):
+        squares: NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+    if not np.isfinite(squares.sum()):  # rows beyond 1e19
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     return squares

@@ -113,6 +113,12 @@ class RoundsOnline(ScaledFactorModel, OnlineFactorModel):
         self._user_memory.array[user_rows], self._item_memory.array[item_rows] = memory
         self._rounds += len(targets)
 
+    def _takes_all(self, values: NDArray[np.float32]) -> bool:
+        return super()._takes_all(values) and (self.loss != "logistic" or bool((np.abs(values) == 1).all()))
+
+    def _takes(self, value: float) -> bool:
+        return super()._takes(value) and (self.loss != "logistic" or abs(value) == 1)
+
     def _refuse_divergence(self, moving: RowPair) -> None:
         if not (all_finite(moving[0]) and all_finite(moving[1])):
             raise ValueError(f"rate={self.rate} is too large for these ratings: the factors grew without end; lower it")

@@ -131,7 +131,7 @@ class NeighbourAnswers(OnlineModel):
             indices, weights = self._heard
             there = indices >= 0
             indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
-            turned = self._turned = Rows(indptr, indices[there], weights[there]).transposed(len(indices))
+            turned = self._turned = Rows.taking(indptr, indices[there], weights[there]).transposed(len(indices))
         return turned
 
     @property
@@ -261,7 +261,7 @@ class NeighbourAnswers(OnlineModel):
         folded._near = Near(*(np.concatenate(pair) for pair in zip(self._near, found, strict=True)))
         folded._sides = Sides(stacked(self._sides.by_own, people.entries), self._sides.by_other)
         if self._weights is not None:
-            unmoved = Rows(np.zeros(n_users + 1, np.int64), EMPTY.indices, EMPTY.values)
+            unmoved = Rows.taking(np.zeros(n_users + 1, np.int64), EMPTY.indices, EMPTY.values)
             moved = Sides(stacked(unmoved, people.entries), self._sides.by_other)
             learned = neighbour_weights(*moved, folded._near, int(self.k), self.penalty_ * self._mean_square)
             folded._weights = np.concatenate([self._weights, learned[n_users:]])

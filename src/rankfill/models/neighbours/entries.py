@@ -13,7 +13,7 @@ Side = Literal["items", "users"]
 Baseline = Literal["effects", "means", "none"]
 Centre = Literal["baseline", "vector", "common"]
 
-EMPTY = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+EMPTY = Rows.taking(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 class Sides(NamedTuple):
@@ -73,7 +73,7 @@ def merged(
     last = np.append(packed[1:] != packed[:-1], True)[: len(packed)]
     indptr = np.searchsorted(packed[last], np.arange(n_users + 1, dtype=np.int64) << 32).astype(np.int64)
     found = np.concatenate([rows.values, values])[order][last]
-    return Rows(indptr, (packed[last] & 0xFFFFFFFF).astype(np.int32), found)
+    return Rows.taking(indptr, (packed[last] & 0xFFFFFFFF).astype(np.int32), found)
 
 
 def some_rows(rows: Rows, which: NDArray[np.int32]) -> Rows:
@@ -83,12 +83,12 @@ def some_rows(rows: Rows, which: NDArray[np.int32]) -> Rows:
     counts = np.where(inside, rows.indptr[np.maximum(which, 0) + 1] - starts, 0)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows(indptr, rows.indices[places], rows.values[places])
+    return Rows.taking(indptr, rows.indices[places], rows.values[places])
 
 
 def stacked(above: Rows, below: Rows) -> Rows:
     """The rows of both, one after the other."""
-    return Rows(
+    return Rows.taking(
         np.concatenate([above.indptr, above.indptr[-1] + below.indptr[1:]]),
         np.concatenate([above.indices, below.indices]),
         np.concatenate([above.values, below.values]),

@@ -309,7 +309,7 @@ class NearestNeighbors(NeighbourAnswers):
         """All ratings are at hand, so that neighbours can be found again among those who stay."""
         super()._forget(rows)
         assert self._seen is not None
-        ratings = Ratings(self.users_, self.items_, Rows(*self._seen.all_rows(), self._ratings))
+        ratings = Ratings(self.users_, self.items_, Rows.taking(*self._seen.all_rows(), self._ratings))
         self._set_entries(ratings)
         self._near = self._compare(ratings, np.arange(self._n_own, dtype=np.int32))
         self._set_weights()
@@ -351,7 +351,7 @@ class NearestNeighbors(NeighbourAnswers):
         if not -1 <= self._near.indices.min(initial=-1) <= self._near.indices.max(initial=-1) < max(self._n_own, 1):
             raise ValueError("near.indices holds rows that are not there")
         indptr = np.append(indptr, np.full(n_users + 1 - len(indptr), indptr[-1]))
-        ratings = Ratings(self.users_, self.items_, Rows(indptr, items, self._ratings))
+        ratings = Ratings(self.users_, self.items_, Rows.taking(indptr, items, self._ratings))
         self._sides = sides_of(less_baseline(ratings, self._bias(), self.baseline), n_items, self.side)
         self._turned = None
         self._renew_view()

@@ -151,12 +151,12 @@ class AnswersByRows(Model):
     def _people(self, users: NDArray[np.int32]) -> People:
         """The rows of users: empty for user −1, and for all of them where a file was saved without history."""
         if self._seen is None:
-            entries = Rows(np.zeros(len(users) + 1, np.int64), np.empty(0, np.int32), self._entries[:0])
+            entries = Rows.taking(np.zeros(len(users) + 1, np.int64), np.empty(0, np.int32), self._entries[:0])
         else:
             indptr, items = self._seen.rows(users)
             starts = self._seen.all_rows()[0][np.maximum(users, 0)]
             places = np.repeat(starts - indptr[:-1], np.diff(indptr)) + np.arange(indptr[-1])
-            entries = Rows(indptr, items, self._entries[places])
+            entries = Rows.taking(indptr, items, self._entries[places])
         effects = None
         if self._effects is not None:
             effects = self._effects.users[users]

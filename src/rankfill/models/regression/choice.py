@@ -212,4 +212,4 @@ def _most_rated(part: Ratings, learned: Ratings) -> Ratings:
     indptr = np.zeros(part.n_users + 1, np.int64)
     np.cumsum(np.bincount(part.user_indices[kept], minlength=part.n_users), out=indptr[1:])
     items = Vocabulary.of_range(len(chosen))
-    return Ratings(part.users, items, Rows(indptr, numbers[part.item_indices[kept]], part.values[kept]))
+    return Ratings(part.users, items, Rows.taking(indptr, numbers[part.item_indices[kept]], part.values[kept]))

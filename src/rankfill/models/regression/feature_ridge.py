@@ -214,7 +214,7 @@ class FeatureRidge(FactorModel):
         spread = float(np.std(targets, dtype=np.float64)) if len(targets) and self.loss == "squared" else 1.0
         unit = np.float32(spread if spread > np.finfo(np.float32).tiny else 1.0)
         solved = np.zeros((len(counts), rank + 1), np.float32)
-        rows = Rows(entries.indptr, entries.indices, (targets / unit).astype(np.float32))
+        rows = Rows.taking(entries.indptr, entries.indices, (targets / unit).astype(np.float32))
         if self.loss == "logistic" or (self.solver != "exact" and rank):
             for row in np.flatnonzero(counts):
                 here = slice(rows.indptr[row], rows.indptr[row + 1])

@@ -61,4 +61,4 @@ def some_rows(rows: Rows, wanted: NDArray[np.integer]) -> Rows:
     counts = rows.counts()[wanted]
     indptr = np.concatenate([[0], np.cumsum(counts)])
     places = np.repeat(rows.indptr[wanted] - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows(indptr, rows.indices[places], rows.values[places])
+    return Rows.taking(indptr, rows.indices[places], rows.values[places])

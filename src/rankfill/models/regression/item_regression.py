@@ -247,7 +247,7 @@ class ItemRegression(AnswersByRows):
         sums = np.bincount(rated, weights=self._entries, minlength=n_items)
         mean = (sums / max(n_users, 1)).astype(np.float32)
         items = np.arange(n_items, dtype=np.int32)
-        self._default_scores = self._products(Rows(np.array([0, len(items)]), items, mean))[0]
+        self._default_scores = self._products(Rows.taking(np.array([0, len(items)]), items, mean))[0]
 
     def _forget_entries(self, left: Left) -> None:
         """The weights of the items stay; what an unknown user is taken for is the mean of those who stay."""

@@ -31,5 +31,5 @@ class People(NamedTuple):
             block = slice(first, min(first + step, entries.n_rows))
             bounds = entries.indptr[block.start : block.stop + 1]
             inside = slice(bounds[0], bounds[-1])
-            some = Rows(bounds - bounds[0], entries.indices[inside], entries.values[inside])
+            some = Rows.taking(bounds - bounds[0], entries.indices[inside], entries.values[inside])
             yield block, People(some, None if self.effects is None else self.effects[block])

@@ -34,7 +34,9 @@ class FactorDescent:
         self._unit = unit_of(problem.values)
         self._both = problem.both_sides
         self._n_users, n = problem.shape[0], len(problem.values)
-        self._ratings = Rows(self._both.indptr[: self._n_users + 1], self._both.indices[:n], self._both.values[:n])
+        self._ratings = Rows.taking(
+            self._both.indptr[: self._n_users + 1], self._both.indices[:n], self._both.values[:n]
+        )
         self._targets = self._ratings.values / np.float32(self._unit)
         self._by_item = problem.pattern.order
         self._scales = problem.scales.astype(np.float64)
