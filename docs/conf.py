@@ -56,7 +56,7 @@ sphinx_gallery_conf = {
 }
 suppress_warnings = ["config.cache"]
 
-OPTIONAL_PAGES = ("store", "spark", "results")
+OPTIONAL_PAGES = ("store", "results")
 """Pages in tables of contents that come with parts of the library which may not be there."""
 
 

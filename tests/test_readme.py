@@ -13,12 +13,12 @@ from rankfill.cli import run
 ROOT = Path(__file__).parents[1]
 MADE = ("api", "gallery")
 """Folders of docs/ that are made when the site is built."""
-SERVICE = ROOT / "docs/guide/serving.md"
-"""Its commands are typed to a running service by tests/service/test_docs.py."""
+ELSEWHERE = (ROOT / "docs/guide/serving.md", ROOT / "docs/guide/spark.md")
+"""Their code runs beside a service and on a cluster: tests/service/test_docs.py, tests/spark/test_docs.py."""
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    if page.relative_to(ROOT).parts[1:2] not in [(name,) for name in MADE] and page != SERVICE
+    if page.relative_to(ROOT).parts[1:2] not in [(name,) for name in MADE] and page not in ELSEWHERE
 ]
 MEMBERS = 120
 

@@ -10,6 +10,7 @@ from rich.filesize import decimal
 from rankfill.cli.choices import show_choices
 from rankfill.cli.curve import curve_table
 from rankfill.cli.model_options import with_model_parameters
+from rankfill.cli.on_cluster import check_plain, cluster_ratings
 from rankfill.cli.parameters import make_model
 from rankfill.cli.progress import PassBar
 from rankfill.cli.shared import (
@@ -78,6 +79,14 @@ def fit(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the learning curve: .png, .pdf or .svg.")
     ] = None,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MASTER",
+            help="Learn on this Spark cluster, such as spark://host:7077 or local-cluster[2,1,2048]: RATINGS is what "
+            "it can read, a file with a header, a folder of Parquet files or a quoted pattern.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness: the split and the start of the model.")] = 0,
     threads: Threads = None,
     **parameters: Any,
@@ -96,6 +105,7 @@ def fit(
     rankfill fit log.tsv -o m.rankfill --columns customer,product,stars --duplicates last
     rankfill fit ratings.csv -o m.rankfill --model bias --shrinkage 10
     rankfill fit ratings.csv -o m.rankfill --model als --passes 200 --checkpoint als.fit --every 20
+    rankfill fit ratings.parquet -o m.rankfill --model als --spark spark://host:7077
     """
     use_threads(threads)
     learner = make_model(model, parameters | handed_on(model, seed=seed, liked=liked))
@@ -110,13 +120,20 @@ def fit(
         raise ValueError(f"--time-budget must be a positive number of seconds, found {time_budget:g}")
     if isinstance(learner, Auto) and time_budget is not None:
         learner.set_params(seconds=min(time_budget, learner.seconds))
-    timed = duplicates in TIMED or isinstance(learner, Auto)
-    train, held_out = _read(ratings, validation, share, columns, duplicates, seed, timed)
-    features = _read_features(train, item_features, user_features)
     told: dict[str, Any] = {"measure": measure, "liked": parse_liked(liked), "checkpoint": checkpoint, "every": every}
-    interrupted = _train(learner, train, held_out, time_budget, told | features)
+    held_out: Ratings | None = None
+    if spark is None:
+        timed = duplicates in TIMED or isinstance(learner, Auto)
+        train, held_out = _read(ratings, validation, share, columns, duplicates, seed, timed)
+        features = _read_features(train, item_features, user_features)
+        interrupted = _train(learner, train, held_out, time_budget, told | features)
+    else:
+        merged = None if duplicates == "error" else duplicates
+        check_plain(validation=validation, item_features=item_features, user_features=user_features, duplicates=merged)
+        with cluster_ratings(spark, ratings, columns, learner) as on_cluster:
+            interrupted = _train(learner, on_cluster, None, time_budget, told)
     learner.save(output)
-    baseline = _baseline(learner, train, held_out, parse_liked(liked))
+    baseline = None if held_out is None else _baseline(learner, train, held_out, parse_liked(liked))
     _show(learner, baseline)
     if plot is not None:
         _draw(learner, plot, baseline)
@@ -202,9 +219,9 @@ def _train(
     return any(issubclass(warning.category, InterruptedWarning) for warning in caught)
 
 
-def _baseline(learner: Model, train: Ratings, held_out: Ratings | None, liked: Liked) -> float | None:
+def _baseline(learner: Model, train: Ratings, held_out: Ratings, liked: Liked) -> float | None:
     """How the bias model does on the same ratings, in the measure that the learner went by."""
-    if held_out is None or isinstance(learner, Bias):
+    if isinstance(learner, Bias):
         return None
     measure = learner.history_[-1].validation_measure
     with warnings_as_notes(), without_hints():

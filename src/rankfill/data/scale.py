@@ -63,6 +63,12 @@ class Ends:
         lowest, highest = np.concatenate([self.lowest, least]), np.concatenate([self.highest, greatest])
         return type(self)(np.sort(lowest)[:_KEPT], np.sort(highest)[-_KEPT:])
 
+    def merged(self, other: "Ends") -> Self:
+        """The ends of all values behind both."""
+        lowest = np.sort(np.concatenate([self.lowest, other.lowest]))
+        highest = np.sort(np.concatenate([self.highest, other.highest]))
+        return type(self)(lowest[:_KEPT], highest[-_KEPT:])
+
     def shortened(self, n: int) -> Self:
         """The ends as they may be of n values, fewer than there were: which ones are gone is not known."""
         kept = min(n, _KEPT)

@@ -65,13 +65,13 @@ def some_users(ratings: Ratings, most: int, seed: int = 0) -> Ratings:
     Ratings(4,994 ratings, 400 users, 200 items, values 1 to 5)
     """
     if len(ratings) <= most:
-        return ratings
+        return ratings if ratings.is_here else ratings.of_user_rows(np.ones(ratings.n_users, dtype=bool))
     rated = np.flatnonzero(ratings.by_user.counts())
     order = np.random.default_rng(seed).permutation(rated)
     chosen = np.zeros(ratings.n_users, dtype=bool)
     chosen[order[np.cumsum(ratings.by_user.counts()[order]) <= most]] = True
     chosen[order[0]] = True
-    return ratings.select(chosen[ratings.user_indices])
+    return ratings.of_user_rows(chosen)
 
 
 def _draw(n: int, ratio: float, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

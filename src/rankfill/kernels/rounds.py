@@ -12,6 +12,8 @@ from rankfill.kernels.factors import LANES
 from rankfill.kernels.rows import Rows
 from rankfill.kernels.threads import get_threads, instruction_set
 
+_GOLDEN = 0x9E3779B97F4A7C15
+
 Slack = Literal["none", "linear", "quadratic"]
 Root = Literal["exact", "bisection", "approximate"]
 
@@ -95,9 +97,12 @@ def passive_aggressive_update(
 
 
 def passive_aggressive_pass(
-    rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int
+    rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], rule: Rule, seed: int, first: int = 0
 ) -> Losses:
-    """Moves every row once through its entries, in an order drawn from (seed, row), the other side fixed."""
+    """Moves every row once through its entries, in an order drawn from (seed, row), the other side fixed.
+
+    Of a block of rows `first` is the number of the first, by which they are drawn as in the whole matrix.
+    """
     return Losses(
         *_native.passive_aggressive_pass(
             rows.pattern,
@@ -105,7 +110,7 @@ def passive_aggressive_pass(
             moving,
             fixed,
             rule.native(),
-            seed,
+            (seed + _GOLDEN * first) % 2**64,  # a row's draws depend on seed + golden · row alone
             plainly=False,
             threads=get_threads(),
             isa=instruction_set(),

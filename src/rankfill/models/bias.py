@@ -7,18 +7,20 @@ effects="both"   r̂_ui = b̃_i + d̃_u,          d̃_u = Σ_i (r_ui − b̃_i) 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import padded, padded_copy
+from rankfill.kernels import Rows, padded, padded_copy
 from rankfill.models.base.explanation import Part
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.reasons import OwnRatings, Reading
 from rankfill.models.base.settings import check_positive, check_word
 from rankfill.models.base.training import Callback, Training
+from rankfill.objectives.measures import ErrorSums
 
 Effects = Literal["none", "items", "users", "both"]
 
@@ -79,6 +81,7 @@ class Bias(FactorModel):
     """
 
     readable_factors: ClassVar[bool] = False
+    learns_in_half_passes: ClassVar[bool] = True
     passes, tol = 1, 0.0  # one pass is all there is
 
     def __init__(self, *, effects: Effects = "both", shrinkage: float = 5.0, clip: bool = True) -> None:
@@ -109,25 +112,26 @@ class Bias(FactorModel):
     ) -> None:
         with Training(self, validation, callbacks) as training:
             for _ in training.epochs():
-                self._set_effects(ratings)
-                train = self._error(ratings)
-                training.report(train**2 * len(ratings), train)
+                square = self._set_effects(ratings)
+                training.report(square, (square / len(ratings)) ** 0.5)
 
-    def _set_effects(self, ratings: Ratings) -> None:
-        item_means = np.full(ratings.n_items, self.mean_)
+    def _set_effects(self, ratings: Ratings) -> float:
+        """First the items', then the users'; the sum of the squared errors."""
+        self._set_factors(padded(ratings.n_users, 2), padded(ratings.n_items, 2), rank=2)
+        self._users.array[:, 0] = self._items.array[:, 1] = 1
+        self._items.array[:, 0] = self.mean_
+        users, items, range_ = self._users.array, self._items.array, self.range_ if self.clip else None
         if self.effects in ("items", "both"):
-            item_means += self.shrunk_mean(ratings.item_indices, ratings.values - self.mean_, ratings.n_items)
-        items = np.column_stack([item_means, np.ones(ratings.n_items)])
-        self._set_factors(padded_copy(np.zeros((ratings.n_users, 2))), padded_copy(items), rank=2)
-        self._users.array[:, :2] = self._fold_in(ratings)
+            ratings.half_pass("item", ItemEffects(self.mean_, self.shrinkage), items, users)
+        step = UserEffects(self.shrinkage, self.effects in ("users", "both"), range_)
+        return ratings.half_pass("user", step, users, items)[0]
 
     def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
         """Rows (1, d̃_u) for people not in training; the items keep their effects."""
         rows = np.zeros((known.n_users, 2), dtype=np.float32)
         rows[:, 0] = 1
         if self.effects in ("users", "both"):
-            left_over = known.values - self._items.array[known.item_indices, 0]
-            rows[:, 1] = self.shrunk_mean(known.user_indices, left_over, len(rows))
+            rows[:, 1] = user_effects(known.by_user, self._items.array, self.shrinkage)
         return rows
 
     def predict_rows(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -164,11 +168,7 @@ class Bias(FactorModel):
         ndarray of float64
             One mean per group.
         """
-        sums = np.bincount(groups, weights=values, minlength=n_groups)
-        counts = np.bincount(groups, minlength=n_groups)
-        means = np.zeros(n_groups)
-        np.divide(sums, self.shrinkage + counts, out=means, where=counts > 0)
-        return means
+        return shrunk_mean(groups, values, n_groups, self.shrinkage)
 
     def _reading(self, user: int, item: int, own: OwnRatings | None) -> Reading:
         parts = [Part("level", "mean rating", self.mean_)]
@@ -183,6 +183,57 @@ class Bias(FactorModel):
 
     def _default_item(self) -> NDArray[np.float32]:
         return _row(self.mean_, 1.0)
+
+
+def shrunk_mean(
+    groups: NDArray[np.int32], values: NDArray[np.floating], n_groups: int, shrinkage: float
+) -> NDArray[np.float64]:
+    """Σ values / (shrinkage + count) of each group; 0 for an empty one."""
+    sums = np.bincount(groups, weights=values, minlength=n_groups)
+    counts = np.bincount(groups, minlength=n_groups)
+    means = np.zeros(n_groups)
+    np.divide(sums, shrinkage + counts, out=means, where=counts > 0)
+    return means
+
+
+def user_effects(rows: Rows, items: NDArray[np.float32], shrinkage: float) -> NDArray[np.float64]:
+    """d̃_u of each row of ratings, b̃_i in the first column of the items."""
+    return shrunk_mean(rows.row_of_entry(), rows.values - items[rows.indices, 0], rows.n_rows, shrinkage)
+
+
+@dataclass(frozen=True)
+class ItemEffects:
+    """A half pass: rows of items become (b̃_i, 1)."""
+
+    mean: float
+    shrinkage: float
+    goes_on: ClassVar[bool] = False
+
+    def __call__(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
+    ) -> tuple[float, ...]:
+        effects = shrunk_mean(rows.row_of_entry(), rows.values - self.mean, rows.n_rows, self.shrinkage)
+        moving[:, 0], moving[:, 1] = self.mean + effects, 1
+        return ()
+
+
+@dataclass(frozen=True)
+class UserEffects:
+    """A half pass: rows of users become (1, d̃_u), or (1, 0) where they have none; the sum is that of squared errors."""
+
+    shrinkage: float
+    wanted: bool
+    clipped_to: tuple[float, float] | None
+    goes_on: ClassVar[bool] = False
+
+    def __call__(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
+    ) -> tuple[float, ...]:
+        moving[:, 0], moving[:, 1] = 1, user_effects(rows, fixed, self.shrinkage) if self.wanted else 0
+        predicted = fixed[rows.indices, 0] + moving[rows.row_of_entry(), 1]
+        if self.clipped_to is not None:
+            predicted = np.clip(predicted, *self.clipped_to)
+        return (ErrorSums.of("rmse", rows.values, predicted).above,)
 
 
 def bias_of(users: NDArray[np.float32], items: NDArray[np.float32], mean: float) -> Bias:

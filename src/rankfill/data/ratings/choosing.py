@@ -53,6 +53,26 @@ class Choosing(Making):
             arrival = compact(new_position[self._arrival[keep[self._arrival]]])
         return type(self)(self.users, self.items, by_user, times, arrival)
 
+    def of_user_rows(self, chosen: NDArray[np.bool_]) -> Self:
+        """The ratings by the users at whose row `chosen` is true, with the same vocabularies.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            One per user, in the order of `users`.
+
+        Returns
+        -------
+        Ratings
+
+        Examples
+        --------
+        >>> import rankfill as rf
+        >>> rf.Ratings.from_dense([[5, None], [3, 4]]).of_user_rows(np.array([False, True]))
+        Ratings(2 ratings, 2 users, 2 items, values 3 to 4)
+        """
+        return self.select(chosen[self.user_indices])
+
     def of_users(self, ids: ArrayLike) -> Self:
         """The ratings by some users.
 

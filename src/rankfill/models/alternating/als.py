@@ -22,7 +22,7 @@ clipped; `train` and `validation` in `history_` are root mean squares of 1 − s
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked, check_liked, liked_entries
-from rankfill.kernels import Ridge, gram_matrix, solve_rows
+from rankfill.kernels import Ridge, Rows, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.models.alternating import choice
 from rankfill.models.alternating.objective import AlternatingModel
 from rankfill.models.base.settings import (
@@ -49,6 +49,26 @@ _GRADIENT_STEPS = 3
 _BLOCK = 64
 HEAVIEST = 1e12
 """The largest weight of a pair, beside 1 for a pair without a rating, that single precision can solve with."""
+
+
+@dataclass(frozen=True)
+class Solve:
+    """A half pass: every row solved; with `measured` the sums are those of `SquaredErrors` afterwards."""
+
+    ridge: Ridge
+    measured: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        return self.ridge.steps > 0 or self.ridge.block > 0 or self.ridge.nonnegative
+
+    def __call__(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
+    ) -> tuple[float, ...]:
+        if self.ridge.held_column >= 0:
+            moving[:, self.ridge.held_column] = 1
+        solve_rows(rows, moving, fixed, self.ridge)
+        return tuple(squared_errors(rows, moving, fixed, self.ridge)) if self.measured else ()
 
 
 class ALS(AlternatingModel):
@@ -149,6 +169,8 @@ class ALS(AlternatingModel):
     array([[3]])
     """
 
+    learns_in_half_passes: ClassVar[bool] = True
+
     _learned: ClassVar[tuple[str, ...]] = ("confidence_",)
     _weightings: ClassVar[object] = Weighting
 
@@ -217,7 +239,7 @@ class ALS(AlternatingModel):
 
     def _check_implicit(self, ratings: Ratings) -> None:
         check_no_negative(ratings, 'feedback="implicit"', "leave out what was disliked")
-        largest = float(ratings.values.max(initial=0.0)) * float(self.confidence or 0.0)
+        largest = max(ratings.bounds()[1], 0.0) * float(self.confidence or 0.0)
         if largest > HEAVIEST:
             raise ValueError(
                 f'feedback="implicit" takes weights confidence · rating up to {HEAVIEST:g}, found {largest:g}; '
@@ -239,16 +261,21 @@ class ALS(AlternatingModel):
         """The ratings that say that something was used."""
         if self.feedback == "explicit" or self.liked == "all":
             return ratings
+        if not ratings.is_here:
+            raise ValueError(
+                f"liked={self.liked!r} needs all ratings in one place; leave out of the frame what was not liked, "
+                'and use liked="all"'
+            )
         return ratings.select(liked_entries(ratings, self.liked, self.mean_))
 
     def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
         return super()._fold_in(self._used(known))
 
-    def _pass(self, ratings: Ratings) -> None:
+    def _pass(self, ratings: Ratings) -> SquaredErrors:
         users, items = self._users.array, self._items.array
         user_ridge, item_ridge = (self._solved(ridge) for ridge in self._ridges())
-        solve_rows(ratings.by_user, users, items, user_ridge)
-        solve_rows(ratings.by_item, items, users, item_ridge)
+        ratings.half_pass("user", Solve(user_ridge), users, items)
+        return SquaredErrors(*ratings.half_pass("item", Solve(item_ridge, measured=True), items, users))
 
     def _solved(self, ridge: Ridge) -> Ridge:
         """With the way in which a row is solved."""
@@ -296,8 +323,8 @@ class ALS(AlternatingModel):
     def _rank_to_learn(self) -> int:
         return self._settled.rank if self.feedback == "implicit" else super()._rank_to_learn()
 
-    def _objective_and_error(self, ratings: Ratings) -> tuple[float, float]:
-        objective, train = super()._objective_and_error(ratings)
+    def _objective_and_error(self, ratings: Ratings, errors: SquaredErrors) -> tuple[float, float]:
+        objective, train = super()._objective_and_error(ratings, errors)
         if self.feedback == "implicit":
             grams = (gram_matrix(rows.array).astype(np.float64) for rows in (self._users, self._items))
             objective += 0.5 * float(np.multiply(*grams).sum())

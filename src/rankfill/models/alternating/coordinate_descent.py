@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Rows, move_factor, residuals, shift_residuals
+from rankfill.kernels import Rows, SquaredErrors, move_factor, residuals, shift_residuals, squared_errors
 from rankfill.models.alternating.objective import AlternatingModel
 from rankfill.models.base.settings import Nonnegative, Weighting, check_whole
 
@@ -115,7 +115,7 @@ class CoordinateDescent(AlternatingModel):
         super()._check(ratings)
         check_whole("inner", self.inner, 1)
 
-    def _pass(self, ratings: Ratings) -> None:
+    def _pass(self, ratings: Ratings) -> SquaredErrors:
         users, items = self._users.array, self._items.array
         sides = (
             _Side(ratings.by_user, residuals(ratings.by_user, users, items, self.offset_)),
@@ -126,6 +126,7 @@ class CoordinateDescent(AlternatingModel):
             self._move_bias(sides[::-1], items[:, self.rank_ + 1], users[:, self.rank_ + 1])
         for k in range(self.rank_):
             self._move_factor(sides, users[:, k], items[:, k])
+        return squared_errors(ratings.by_user, users, items, self._ridge_of_users())
 
     def _move_bias(self, sides: tuple["_Side", "_Side"], own: NDArray[np.float32], ones: NDArray[np.float32]) -> None:
         bias, other = own.copy(), ones.copy()

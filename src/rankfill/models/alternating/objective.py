@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Growing, Ridge, padded, solve_rows, squared_errors
+from rankfill.kernels import Growing, Ridge, SquaredErrors, padded, solve_rows
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.model import WarmPath
 from rankfill.models.base.nonnegative import project
@@ -94,16 +94,16 @@ class AlternatingModel(FactorModel):
         with Training(self, validation, callbacks) as training:
             moving = self._in_units()
             for _ in training.epochs():
-                moving._pass(targets)
-                objective, train = moving._objective_and_error(targets)
+                errors = moving._pass(targets)
+                objective, train = moving._objective_and_error(targets, errors)
                 if moving is not self:
                     self._users.array[:] = self._users_in_units(moving._users.array, -exponent)
                     self._items.array[:] = self._items_in_units(moving._items.array, -exponent)
                 training.report(math.ldexp(objective, 2 * exponent), math.ldexp(train, exponent))
 
     @abstractmethod
-    def _pass(self, ratings: Ratings) -> None:
-        """Moves all users, then all items."""
+    def _pass(self, ratings: Ratings) -> SquaredErrors:
+        """Moves all users, then all items; what is left over."""
 
     def _start(self, ratings: Ratings, init: Self | None) -> None:
         self.penalty_, self.bias_penalty_ = self._penalties(ratings)
@@ -128,8 +128,7 @@ class AlternatingModel(FactorModel):
 
     def _size_of_targets(self, ratings: Ratings, offset: float) -> float:
         """The root mean square of what the factors have to explain."""
-        unit = 2.0**self._unit_exponent
-        return unit * float(np.sqrt(np.mean(((ratings.values - offset) / unit) ** 2, dtype=np.float64)))
+        return ratings.distance_from(offset)
 
     @property
     def _unit_exponent(self) -> int:
@@ -168,7 +167,7 @@ class AlternatingModel(FactorModel):
         """λ and λ_b."""
         if self.penalty is not None:
             return float(self.penalty), float(self.penalty)
-        spread = float(np.std(ratings.values, dtype=np.float64)) or 1.0
+        spread = ratings.distance_from(self.mean_) or 1.0
         if self._by_count:
             return BY_COUNT * spread, BY_COUNT
         return spread * max(LEAST, self._level_of_noise()), 5.0
@@ -201,11 +200,10 @@ class AlternatingModel(FactorModel):
     def _ridge_of_users(self) -> Ridge:
         return self._ridges()[0]
 
-    def _objective_and_error(self, ratings: Ratings) -> tuple[float, float]:
+    def _objective_and_error(self, ratings: Ratings, errors: SquaredErrors) -> tuple[float, float]:
         """The objective and the error on the ratings learned from."""
-        ridges = self._ridges()
-        errors = squared_errors(ratings.by_user, self._users.array, self._items.array, ridges[0])
-        return 0.5 * (errors.weighted + self._penalty_terms(ratings, ridges)), (errors.plain / len(ratings)) ** 0.5
+        penalties = self._penalty_terms(ratings, self._ridges())
+        return 0.5 * (errors.weighted + penalties), (errors.plain / len(ratings)) ** 0.5
 
     def _penalty_terms(self, ratings: Ratings, ridges: tuple[Ridge, Ridge]) -> float:
         total = 0.0

@@ -41,18 +41,15 @@ class Known(Published):
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
         """Counts, means and range; `users` and `items` are the rows here of the rows of the ratings, −1 if unrated."""
         self.n_ratings_ += len(ratings)
-        self._user_counts.array[users[users >= 0]] += ratings.by_user.counts()[users >= 0]
-        sums = np.bincount(ratings.user_indices, ratings.values, minlength=ratings.n_users)
-        self._user_sums.array[users[users >= 0]] += sums[users >= 0]
-        item_counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
-        self._item_counts.array[items[items >= 0]] += item_counts[items >= 0]
-        values = ratings.values
-        self._sum += float(values.sum(dtype=np.float64))
+        tally = ratings.tally()
+        self._user_counts.array[users[users >= 0]] += tally.user_counts[users >= 0]
+        self._user_sums.array[users[users >= 0]] += tally.user_sums[users >= 0]
+        self._item_counts.array[items[items >= 0]] += tally.item_counts[items >= 0]
+        self._sum += float(tally.user_sums.sum())
         self.mean_ = self._sum / max(self.n_ratings_, 1)
-        self.range_ = (
-            float(values.min(initial=self.range_[0])),
-            float(values.max(initial=self.range_[1])),
-        )
+        if len(ratings):
+            least, greatest = ratings.bounds()
+            self.range_ = min(least, self.range_[0]), max(greatest, self.range_[1])
 
     def _user_means(self, users: Vocabulary) -> NDArray[np.float64]:
         """The mean of the ratings of each user, NaN for one without any."""

@@ -75,6 +75,9 @@ class Model(Reasons):
     "strongest first" where a model adds what it lacks; "weakest first" where factors that a strong penalty has removed
     do not come back; "none" where a fit is so many passes rather than a solution."""
 
+    learns_in_half_passes: ClassVar[bool] = False
+    """Whether a pass moves one side's rows against the other's and nothing else, so that it can be made in blocks."""
+
     takes_features: ClassVar[bool] = False
     """Whether `fit` learns from features of items and users."""
 
@@ -179,7 +182,7 @@ class Model(Reasons):
             self._begin(ratings.users, ratings.items)
             self._take_note(ratings, np.arange(ratings.n_users), np.arange(ratings.n_items))
             self.range_ = ratings.scale()
-            self._seen = SeenItems.of(ratings.by_user)
+            self._seen = SeenItems.of(ratings.by_user) if ratings.is_here else None
             self._judged_by, self._liked = measure if measure != self.measure else None, liked
             self._features, self._checkpoint = features, kept
             try:
@@ -281,19 +284,19 @@ class Model(Reasons):
         self, ratings: Ratings, item_features: FeaturesLike | None, user_features: FeaturesLike | None
     ) -> dict[Side, Features]:
         """The features of either side, refused in words before anything is learned."""
-        item_counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
-        given: list[tuple[Side, Any, Vocabulary, NDArray[np.integer]]] = [
-            ("user", user_features, ratings.users, ratings.by_user.counts()),
-            ("item", item_features, ratings.items, item_counts),
+        given: list[tuple[Side, Any, Vocabulary]] = [
+            ("user", user_features, ratings.users),
+            ("item", item_features, ratings.items),
         ]
         found: dict[Side, Features] = {}
-        for side, data, ids, counts in given:
+        for side, data, ids in given:
             if data is None:
                 continue
             if not self.takes_features:
                 raise self._no_features(f"{side}_features")
             found[side] = as_features(data, ids=ids)
-            self._check_features(side, found[side], ids, counts)
+            tally = ratings.tally()
+            self._check_features(side, found[side], ids, tally.user_counts if side == "user" else tally.item_counts)
         return found
 
     def _check_features(self, side: Side, features: Features, ids: Vocabulary, counts: NDArray[np.integer]) -> None:

@@ -192,7 +192,7 @@ class OnlineModel(Model):
 
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
         super()._take_note(ratings, users, items)
-        self._ends = self._ends.joined(ratings.values)
+        self._ends = self._ends.merged(ratings.ends())
         self.range_ = self._ends.scale(self.n_ratings_)
 
     def _take_note_of_many(

@@ -78,6 +78,10 @@ def check_training(model: Any) -> None:
 
 def check_no_negative(ratings: Ratings, because: str, remedy: str) -> None:
     """Refuses negative ratings and names the first."""
+    if ratings.bounds()[0] >= 0:
+        return
+    if not ratings.is_here:
+        raise ValueError(f"{because} needs ratings >= 0, found {ratings.bounds()[0]:g}; {remedy}")
     if (ratings.values < 0).any():
         bad = int(np.flatnonzero(ratings.values < 0)[0])
         user = ratings.users.ids([ratings.user_indices[bad]])[0]
@@ -107,10 +111,12 @@ def without_hints() -> Iterator[None]:
 
 def warn_of_one_value(ratings: Ratings) -> None:
     """A thousand ratings that are all the same are no accident: such data usually has only positives."""
-    values = ratings.values
-    if not _WITHIN.get() and len(values) >= 1000 and values[0] > 0 and (values == values[0]).all():
+    if _WITHIN.get() or len(ratings) < 1000:
+        return
+    least, greatest = ratings.bounds()
+    if greatest == least > 0:
         warnings.warn(
-            f"all {len(values)} ratings are {values[0]:g}, so every prediction will be; for data that only say what "
+            f"all {len(ratings)} ratings are {least:g}, so every prediction will be; for data that only say what "
             'was used, ItemRegression() and ALS(feedback="implicit") are made',
             UserWarning,
             stacklevel=4,

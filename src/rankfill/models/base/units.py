@@ -40,7 +40,7 @@ def rows_in_units(
 
 def check_size(ratings: Ratings) -> None:
     """Refuses ratings so large that single precision cannot hold the sums of a few of them."""
-    largest = float(np.abs(ratings.values).max(initial=0.0))
+    largest = max(map(abs, ratings.bounds()))
     if largest > LARGEST_RATING:
         raise ValueError(
             f"ratings must be between -{LARGEST_RATING:g} and {LARGEST_RATING:g}, found one of the size {largest:g}; "

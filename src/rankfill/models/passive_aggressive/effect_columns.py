@@ -24,10 +24,9 @@ class EffectColumns(NamedTuple):
     unit: float
 
     @classmethod
-    def of(cls, values: NDArray[np.floating], nonnegative: str, rank: int) -> "EffectColumns":
+    def of(cls, ratings: Ratings, mean: float, nonnegative: str, rank: int) -> "EffectColumns":
         """Both sides hold half of the mean, unless negative ratings leave only the free side to be negative."""
-        mean, spread = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
-        return cls._around(mean, spread, float(values.min()), float(values.max()), nonnegative, rank)
+        return cls._around(mean, ratings.distance_from(mean), *ratings.bounds(), nonnegative, rank)
 
     @classmethod
     def of_few(cls, values: NDArray[np.floating], nonnegative: str, rank: int) -> "EffectColumns":

@@ -29,6 +29,7 @@ the pass, each term taken before its update; `train` is the mean absolute error 
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar, Literal, Self
 
@@ -40,6 +41,7 @@ from rankfill.kernels import (
     Losses,
     Root,
     RowPair,
+    Rows,
     Rule,
     Slack,
     padded,
@@ -74,6 +76,20 @@ FALL, BEGINNING, SMALL = 0.72, 20.0, 0.0007
 STREAM = 0.5
 FOLDS, SAMPLE, SCORED, TRIAL = 5, 500_000, 10_000, 10
 SIDES = ("users", "items")
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A half pass: every row through its ratings, in the order of the seed and its number; the sums are `Losses`."""
+
+    rule: Rule
+    seed: int
+    goes_on: ClassVar[bool] = True
+
+    def __call__(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
+    ) -> tuple[float, ...]:
+        return tuple(passive_aggressive_pass(rows, moving, fixed, self.rule, self.seed, first))
 
 
 class PassiveAggressive(OnlineFactorModel):
@@ -155,6 +171,7 @@ class PassiveAggressive(OnlineFactorModel):
 
     measure: ClassVar[Measure] = "mae"
     starts_from_factors: ClassVar[bool] = True
+    learns_in_half_passes: ClassVar[bool] = True
 
     _learned: ClassVar[tuple[str, ...]] = ("C_", "_columns", "_beginning")
 
@@ -220,7 +237,7 @@ class PassiveAggressive(OnlineFactorModel):
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
         self.rank_ = int(self.rank)
-        self._columns = EffectColumns.of(ratings.values, self.nonnegative, self.rank_)
+        self._columns = EffectColumns.of(ratings, self.mean_, self.nonnegative, self.rank_)
         self._beginning = Beginning.empty(ENOUGH)
         with Training(self, validation, callbacks) as training:
             for epoch in training.epochs():
@@ -240,8 +257,8 @@ class PassiveAggressive(OnlineFactorModel):
         users, items = rows
         user_rule, item_rule = self._rules(self._cap(epoch))
         seed = order_seed(self.seed, epoch)
-        passive_aggressive_pass(ratings.by_user, users, items, user_rule, seed)
-        return passive_aggressive_pass(ratings.by_item, items, users, item_rule, seed + 1)
+        ratings.half_pass("user", Rounds(user_rule, seed), users, items)
+        return Losses(*ratings.half_pass("item", Rounds(item_rule, seed + 1), items, users))
 
     def _choose_cap(self, ratings: Ratings) -> float:
         """The C that learns best from four fifths of the ratings, by its errors on the rest."""

@@ -1,0 +1,96 @@
+"""A model fitted to ratings on a cluster."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, TypeVar
+
+from rankfill.data import RatingsLike
+from rankfill.data.liked import Liked
+from rankfill.models import MODELS, Model
+from rankfill.models.base.settings import check_whole
+from rankfill.models.base.training import Callback
+from rankfill.shown import shown
+from rankfill.spark.ratings import ClusterRatings
+
+Fitted = TypeVar("Fitted", bound=Model)
+
+
+def fit(
+    model: Fitted,
+    frame: Any,
+    user: str = "user",
+    item: str = "item",
+    rating: str | None = "rating",
+    *,
+    blocks: int | Literal["auto"] = "auto",
+    validation: RatingsLike | None = None,
+    callbacks: Iterable[Callback] = (),
+    init: Any = None,
+    measure: str | None = None,
+    liked: Liked = "above-mean",
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+) -> Fitted:
+    """Fits a model to the ratings in a Spark data frame, which stay on the cluster.
+
+    The model learns what its own `fit` would learn, to the bit on like machines, as long as the ratings are such that
+    their sums are exact (whole or half stars, counts); sums over the blocks in `history_` may differ in the last digit.
+    It does not hold what each user has rated: `recommend` of the model needs ``exclude_seen=False``, and
+    `rankfill.spark.recommend` leaves out what the frame given to it says.
+
+    Parameters
+    ----------
+    model : PassiveAggressive, ALS or Bias
+        The model, with its settings; it is fitted in place.
+    frame : pyspark.sql.DataFrame
+        One rating per row, every pair of user and item once.
+    user, item : str, default="user", "item"
+        The columns of the ids: integers of any length, or strings.
+    rating : str or None, default="rating"
+        The column of the ratings; None where every row is a rating of 1.
+    blocks : int or "auto", default="auto"
+        Into how many blocks each side is cut. "auto" takes one for each task that the cluster runs at once, and more
+        where a block would be larger than 128 MB.
+    validation : Ratings or the like, optional
+        Ratings kept aside, in memory, as for `fit` of the model.
+    callbacks, init, measure, liked
+        As for `fit` of the model.
+    checkpoint : str or path-like, optional
+        A folder, on the driver or on storage mounted there, in which the fit notes how far it has come; the same call
+        goes on from there after the driver has died, to the same bits.
+    every : int, default=10
+        After how many passes a checkpoint replaces the one before.
+
+    Returns
+    -------
+    Model
+        The model itself: it predicts, saves, serves and folds in as any other.
+    """
+    check_model(model)
+    if blocks != "auto":
+        if isinstance(blocks, str):
+            raise ValueError(f'blocks must be a whole number or "auto", found {shown(blocks)}')
+        check_whole("blocks", blocks, 1)
+    ratings = ClusterRatings.gather(frame, user, item, rating, blocks)
+    try:
+        return model.fit(
+            ratings,
+            validation=validation,
+            callbacks=callbacks,
+            init=init,
+            measure=measure,
+            liked=liked,
+            checkpoint=checkpoint,
+            every=every,
+        )
+    finally:
+        ratings.release()
+
+
+def check_model(model: Any) -> None:
+    """Refuses what cannot learn in blocks."""
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a rankfill model, found {type(model).__name__}")
+    if not model.learns_in_half_passes:
+        able = ", ".join(cls.__name__ for cls in MODELS.values() if cls.learns_in_half_passes)
+        raise TypeError(f"{type(model).__name__} does not learn one side at a time; on Spark use one of {able}")

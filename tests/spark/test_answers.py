@@ -1,0 +1,79 @@
+"""Predictions, lists and errors on the cluster are those of the model."""
+
+import numpy as np
+import pytest
+
+import rankfill as rf
+import rankfill.spark
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    numbers = rf.synthetic.low_rank(60, 40, n_ratings=900, seed=1)
+    return rf.Ratings.from_arrays(
+        [f"user {user}" for user in numbers.user_indices], numbers.item_indices.astype(np.int64), numbers.values
+    )
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return rf.ALS(rank=4, passes=3).fit(ratings)
+
+
+def frame_of(spark, ratings):
+    return spark.createDataFrame(ratings.to_frame("pyarrow"))
+
+
+def test_predictions_are_those_of_the_model_also_for_ids_it_does_not_know(make_frame, model):
+    rows = [("user 3", 5), ("user 3", 10**12), ("nobody", 5), ("nobody", 10**12)]
+    frame = make_frame(rows, ["user", "item"])
+    found = rankfill.spark.predict(model, frame).toArrow().to_pylist()
+    expected = model.predict([row[0] for row in rows], [row[1] for row in rows])
+    assert [row["prediction"] for row in found] == expected.tolist()
+    assert np.isfinite(expected).all()
+
+
+def test_errors_are_those_of_the_predictions(spark, model):
+    test = rf.Ratings.from_arrays(["user 1", "user 2", "nobody"], [1, 2, 3], [5.0, 1.0, 3.0])
+    found = rankfill.spark.evaluate(model, frame_of(spark, test))
+    assert found["mae"] == pytest.approx(np.abs(_predicted(model, test) - test.values).mean(), rel=1e-6)
+    assert found["rmse"] == pytest.approx(np.sqrt(np.square(_predicted(model, test) - test.values).mean()), rel=1e-6)
+    assert found["nmae"] == pytest.approx(100 * found["mae"] / test.values.mean(), rel=1e-6)
+    with pytest.raises(ValueError, match="for measures of lists use rankfill"):
+        rankfill.spark.evaluate(model, frame_of(spark, test), scores=["ndcg"])
+
+
+def _predicted(model, test):
+    return model.predict(test.users.ids(test.user_indices), test.items.ids(test.item_indices))
+
+
+@pytest.mark.parametrize("unseen", [True, False])
+def test_lists_are_those_of_the_model(spark, model, ratings, unseen):
+    found = rankfill.spark.recommend(model, frame_of(spark, ratings), 4, item="item" if unseen else None)
+    lists = {row["user"]: row for row in found.toArrow().to_pylist()}
+    expected = model.recommend(ratings.users.ids(), 4, exclude_seen=unseen)
+    assert len(lists) == ratings.n_users
+    for user, items, scores in zip(ratings.users.ids(), expected.items, expected.scores, strict=True):
+        assert lists[user]["items"] == items.tolist()
+        assert lists[user]["scores"] == scores.tolist()
+
+
+def test_newcomers_get_the_list_of_the_mean_user(make_frame, model):
+    frame = make_frame([("nobody",), ("nobody",)], ["user"])
+    (row,) = rankfill.spark.recommend(model, frame, 3).toArrow().to_pylist()
+    assert row["items"] == model.recommend("nobody", 3).items[0].tolist()
+
+
+def test_a_model_of_the_cluster_saves_folds_in_and_goes_on(spark, ratings, tmp_path):
+    model = rankfill.spark.fit(rf.PassiveAggressive(rank=3, C=0.1, passes=2), frame_of(spark, ratings))
+    model.save(tmp_path / "m.rankfill")
+    again = rf.load(tmp_path / "m.rankfill")
+    assert again.predict("user 3", [5]) == model.predict("user 3", [5])
+    assert again.recommend("user 3", 2, exclude_seen=False).items.shape == (1, 2)
+    newcomer = rf.Ratings.from_arrays(["new"], [5], [4.0])
+    assert again.fold_in(newcomer).shape == (1, 3)
+    assert again.partial_fit(newcomer).n_ratings_ == len(ratings) + 1
+    with pytest.raises(ValueError, match="exclude_seen=False"):
+        model.recommend("user 3", 2)
