@@ -4,7 +4,7 @@
 
 Every set is split 80/20 by user. On MovieLens 1M a test rating of 4 or 5 is a hit; elsewhere one of at least the mean
 rating, and of counts and marks all. All unseen items are ranked. Targets on 1M, with nothing set: NDCG@10 at least
-0.393, RMSE at most 0.845, 30 s on two quiet cores. On the six sets: never below the better of the baselines, and within
+0.393, RMSE at most 0.838, 30 s on two quiet cores. On the six sets: never below the better of the baselines, and within
 1 % of the best single model, each with nothing set. The constants of `models/auto/` were chosen on MovieLens 100K and
 on the film club, which are not among the sets here.
 """
@@ -26,6 +26,7 @@ BY_HAND: tuple[rf.Model, ...] = (
     rf.PassiveAggressive(),
     rf.SGD(),
     rf.ALS(),
+    rf.BayesianMF(sweeps=50),
     rf.NearestNeighbors(),
     rf.ItemRegression(feedback="explicit"),
     rf.ALS(feedback="implicit"),
@@ -88,7 +89,7 @@ def movielens(seconds: float) -> None:
         show(repr(model), measured(model, train, test, 4.0))
     auto = rf.Auto(seconds=seconds)
     show("Auto()", measured(auto, train, test, 4.0))
-    print("  targets: RMSE at most 0.845, NDCG@10 at least 0.393, 30 s\n")
+    print("  targets: RMSE at most 0.838, NDCG@10 at least 0.393, 30 s\n")
     print(auto.choices_)
 
 

@@ -178,7 +178,10 @@ def test_the_plan_takes_the_cheapest_and_stays_within_the_time(ratings):
     parts = keep_parts(ratings, 0)
     everything = plan(CANDIDATES, ratings, parts, 1e9, True)
     assert not everything.left_out
-    costs = [sum(each.seconds(Sizes.of(part)) for part, _ in parts) for each in everything.tried]
+    costs = [sum(each.tried(True).seconds(Sizes.of(part)) for part, _ in parts) for each in everything.tried]
+    assert costs == sorted(costs)
+    kept = plan(CANDIDATES, ratings, parts, 1e9, False)
+    costs = [sum(each.seconds(Sizes.of(part)) for part, _ in parts) for each in kept.tried]
     assert costs == sorted(costs)
     nothing = plan(CANDIDATES, ratings, parts, 1e-9, True)
     assert set(nothing.tried) == set(BASELINES)
@@ -209,6 +212,40 @@ def test_validation_ratings_judge_where_they_are_given(ratings):
     assert model.choices_.chosen("predict").error == pytest.approx(rf.evaluate(model, rest)["rmse"], rel=1e-6)
     assert model.choices_.chosen("recommend").ndcg == pytest.approx(rf.evaluate(model, rest)["ndcg"], rel=1e-9)
     assert model.history_[0].validation == pytest.approx(model.choices_.chosen("predict").error, rel=1e-6)
+
+
+def test_a_rehearsal_stands_for_a_model_that_is_fitted_anew(ratings, monkeypatch):
+    """The one fitted in the end does the whole work, whoever judges; where it is kept as judged, there is no other."""
+    short, whole = (rf.BayesianMF(rank=4, sweeps=each) for each in (9, 14))
+    rehearsal = contest.Candidate(short, lambda n: 0.0)
+    only = [*BASELINES, contest.Candidate(whole, lambda n: 0.0, rehearsal=rehearsal)]
+    monkeypatch.setattr(contest, "CANDIDATES", only)
+    model = rf.Auto(goal="predict").fit(ratings)
+    (train, rest), *_ = parts = keep_parts(ratings, 0)
+    chosen = model.choices_.chosen("predict")
+    assert model.predictor_.n_sweeps_ == 14
+    assert (chosen.model, chosen.note) == (repr(whole), f"tried as {short!r}")
+    assert f"predict; tried as {short!r}" in repr(model.choices_)
+    squares = [len(rest) * rf.evaluate(short.fit(train), rest)["rmse"] ** 2 for train, rest in parts]
+    assert chosen.error == pytest.approx(np.sqrt(sum(squares) / sum(len(rest) for _, rest in parts)), rel=1e-5)
+    judged = rf.Auto(goal="predict").fit(train, validation=rest)
+    assert judged.predictor_.sweeps == 14
+    assert judged.choices_.chosen("predict").note == ""
+
+
+def test_ctrl_c_among_the_trials_names_what_was_not_tried(ratings, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    dear = contest.Candidate(rf.ItemRegression(), lambda n: 1e9)
+    more = [contest.Candidate(rf.SGD(rank=each), lambda n, each=each: float(each)) for each in (2, 3)]
+    monkeypatch.setattr(contest, "CANDIDATES", [*BASELINES, *more, dear])
+    monkeypatch.setattr(rf.SGD, "_learn", interrupted)
+    with pytest.warns(UserWarning, match="interrupted after 2 of 4 trials"):
+        model = rf.Auto().fit(ratings)
+    notes = {each.model: each.note for each in model.choices_}
+    assert notes[repr(more[0].model)] == notes[repr(more[1].model)] == "not tried: interrupted"
+    assert notes[repr(dear.model)].startswith("no time: about")
 
 
 def test_too_few_ratings_to_keep_some_aside_leave_the_baselines():

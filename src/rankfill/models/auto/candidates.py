@@ -15,6 +15,7 @@ from rankfill.data import Ratings
 from rankfill.data.liked import LikedWord, liked_entries
 from rankfill.models.alternating.als import ALS
 from rankfill.models.base.model import Model
+from rankfill.models.bayesian.model import BayesianMF
 from rankfill.models.bias import Bias
 from rankfill.models.gradient.sgd import SGD
 from rankfill.models.popularity import Popularity
@@ -44,11 +45,17 @@ class Candidate:
     """What a fit takes."""
     learns: LikedWord = "all"
     """From which ratings it learns; where not from all, each of them counts 1."""
+    rehearsal: "Candidate | None" = None
+    """What is tried in its place where the winner is fitted anew: the same model with less work, in shorter trials."""
 
     @property
     def name(self) -> str:
         """The model as one would write it."""
         return repr(self.model)
+
+    def tried(self, refitted: bool) -> "Candidate":
+        """What a trial fits, where the winner is `refitted` to everything, or is to be kept as it is."""
+        return self.rehearsal if refitted and self.rehearsal is not None else self
 
     def make(self, seed: int) -> Model:
         """The model, nothing learned."""
@@ -84,6 +91,11 @@ def _regression(n: Sizes) -> float:
     return 2e-10 * few**3 + solve + 1.2e-8 * pairs + 1e-6 * n.n_ratings
 
 
+def _sampling(sweeps: int, rehearsal: Candidate | None = None) -> Candidate:
+    """Bayesian factorisation with so many sweeps, which cost alike."""
+    return Candidate(BayesianMF(sweeps=sweeps), _per_rating(0.16 * sweeps, 5.0 * sweeps), rehearsal=rehearsal)
+
+
 BASELINES = (
     Candidate(Popularity(), _per_rating(0.1)),
     Candidate(Bias(), _per_rating(0.1)),
@@ -95,6 +107,7 @@ CANDIDATES = (
     Candidate(SGD(), _per_rating(0.4, 70)),
     Candidate(SGD(rank=96), _per_rating(0.8, 110)),
     Candidate(ALS(), _per_rating(0.8, 25)),
+    _sampling(50, rehearsal=_sampling(20)),
     Candidate(ALS(feedback="implicit"), _per_rating(2.5, 200)),
     Candidate(ALS(feedback="implicit"), _per_rating(2.5, 200), learns="above-mean"),
     Candidate(ItemRegression(), _regression),

@@ -26,7 +26,7 @@ class Choice:
     chosen : str
         What it was chosen for: "predict", "recommend", "predict, recommend" or nothing.
     note : str
-        Why it was not tried, or what went wrong.
+        Why it was not tried, with how much less work, or what went wrong.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Choices(list[Choice]):
                     _shown(each.error),
                     _shown(each.ndcg),
                     "" if each.note and not each.seconds else f"{each.seconds:.2f}",
-                    each.chosen or each.note,
+                    "; ".join(filter(None, (each.chosen, each.note))),
                 )
                 for each in self
             ),

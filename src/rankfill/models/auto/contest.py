@@ -50,6 +50,8 @@ def hold(
         trials = _try_all(planned.tried, parts, jobs, seconds, seed, validation is not None, callbacks, notes)
     else:
         notes |= dict.fromkeys(planned.tried, "not tried: too few ratings")
+    tried_as = {trial.candidate: trial.candidate.tried(refitted=validation is None) for trial in trials}
+    notes |= {each: f"tried as {other.name}" for each, other in tried_as.items() if other is not each}
     winners = {job: _ranked(trials, suitable, job)[0] for job, asked in zip(_BADNESS, jobs, strict=False) if asked}
     fitted: dict[Candidate, Model] = {}
     for trial in winners.values():
@@ -96,7 +98,8 @@ def _try_all(
     except KeyboardInterrupt:
         done = f"interrupted after {len(trials)} of {len(candidates)} trials; the best so far is kept"
         warnings.warn(done, InterruptedWarning, stacklevel=2)
-        notes |= dict.fromkeys(candidates[len(trials) + len(notes) :], "not tried: interrupted")
+        tried = {trial.candidate for trial in trials}
+        notes |= dict.fromkeys((each for each in candidates if each not in {*tried, *notes}), "not tried: interrupted")
     return trials
 
 

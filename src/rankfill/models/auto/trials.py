@@ -45,14 +45,14 @@ class Jobs(NamedTuple):
 def try_out(candidate: Candidate, parts: Parts, jobs: Jobs, seed: int, *, stop: bool) -> Trial:
     """Fits the candidate to what is learned from in each part, and judges it on the rest of all of them.
 
-    With `stop` what predicts ratings stops learning when the rest gains no more.
+    With `stop` the model is to be kept: what predicts ratings stops learning when the rest gains no more.
     """
     began = time.perf_counter()
     predicts = candidate.model.predicts_ratings
     predicted, quality = [], []
     for learned, rest in parts:
         known = taught(learned, candidate.learns, learned.mean())
-        model = candidate.make(seed).fit(known, validation=rest if stop and predicts else None)
+        model = candidate.tried(refitted=not stop).make(seed).fit(known, validation=rest if stop and predicts else None)
         if jobs.predict and predicts:
             predicted.append(np.clip(model._predicted(rest), *learned.scale()))
         if jobs.recommend:
