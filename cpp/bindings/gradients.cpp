@@ -36,6 +36,15 @@ void require_memory(const Factors<float>& users, const Factors<float>& items, co
             "the sums of squared gradients must have one number for each row");
 }
 
+// No rows at all: no means are wanted.
+RowMeans means_of(Matrix<float> means, Vector<float> met, const Factors<float>& rows) {
+    require(means.shape(0) == met.shape(0), "there must be one number of rounds for each mean");
+    if (met.shape(0) == 0) return {};
+    const auto found = factors_of(means, "the means");
+    require(found.n_rows == rows.n_rows && found.stride == rows.stride, "the means must have the shape of the factors");
+    return {found.data, met.data()};
+}
+
 // Ratings in blocks, checked when they are put together. Users and items go on for some entries past the last block.
 struct CheckedGrid {
     static constexpr std::size_t kBeyond = 4;
@@ -72,7 +81,8 @@ void require_order_of_strata(std::span<const std::int32_t> strata, std::size_t g
 
 Sums pass(const CheckedGrid& blocks, Vector<const std::int32_t> strata, Matrix<float> user_factors,
           Matrix<float> item_factors, Vector<float> user_memory, Vector<float> item_memory,
-          Vector<const float> user_penalties, Vector<const float> item_penalties, const GradientRule& rule,
+          Vector<const float> user_penalties, Vector<const float> item_penalties, Matrix<float> user_means,
+          Matrix<float> item_means, Vector<float> user_met, Vector<float> item_met, const GradientRule& rule,
           double first_round, int threads, const std::string& isa) {
     const auto p = factors_of(user_factors, "user_factors");
     const auto q = factors_of(item_factors, "item_factors");
@@ -82,13 +92,15 @@ Sums pass(const CheckedGrid& blocks, Vector<const std::int32_t> strata, Matrix<f
     require_order_of_strata(span_of(strata), blocks.groups);
     require(p.n_rows >= blocks.n_users && q.n_rows >= blocks.n_items,
             "the factors must have a row for every user and item of the grid");
+    const RowMeans means_p = means_of(user_means, user_met, p), means_q = means_of(item_means, item_met, q);
+    require((means_p.rows == nullptr) == (means_q.rows == nullptr), "there must be means of both sides or of neither");
     const Grid grid{blocks.users.data(), blocks.items.data(), blocks.values.data(),
                     blocks.start.data(), strata.data(),       static_cast<int>(blocks.groups)};
     RoundSums sums;
     {
         nb::gil_scoped_release release;
         sums = gradient_pass(table(isa), grid, p, q, user_memory.data(), item_memory.data(), user_penalties.data(),
-                             item_penalties.data(), rule, first_round, threads);
+                             item_penalties.data(), rule, first_round, threads, means_p, means_q);
     }
     return sums_of(sums);
 }
@@ -194,8 +206,9 @@ void bind_gradients(nb::module_& m) {
 
     m.def("gradient_pass", &pass, nb::arg("grid"), nb::arg("strata").noconvert(), nb::arg("user_factors").noconvert(),
           nb::arg("item_factors").noconvert(), nb::arg("user_memory").noconvert(), nb::arg("item_memory").noconvert(),
-          nb::arg("user_penalties").noconvert(), nb::arg("item_penalties").noconvert(), nb::arg("rule"),
-          nb::arg("first_round"), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("user_penalties").noconvert(), nb::arg("item_penalties").noconvert(),
+          nb::arg("user_means").noconvert(), nb::arg("item_means").noconvert(), nb::arg("user_met").noconvert(),
+          nb::arg("item_met").noconvert(), nb::arg("rule"), nb::arg("first_round"), nb::arg("threads"), nb::arg("isa"));
     m.def("variance_reduced_pass", &reduced, nb::arg("pattern"), nb::arg("values").noconvert(),
           nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(), nb::arg("method"), nb::arg("penalty"),
           nb::arg("shrinkage"), nb::arg("step"), nb::arg("inner"), nb::arg("still"), nb::arg("bias"),

@@ -7,7 +7,10 @@ Rule rule_of(const std::string& slack, const std::string& root, bool nonnegative
              float averaged) {
     Rule rule;
     rule.slack = slack == "none" ? Slack::none : slack == "linear" ? Slack::linear : Slack::quadratic;
-    rule.root = root == "exact" ? Root::exact : root == "bisection" ? Root::bisection : Root::approximate;
+    rule.root = root == "exact"                 ? Root::exact
+                : root == "bisection"           ? Root::bisection
+                : root == "published-bisection" ? Root::published_bisection
+                                                : Root::approximate;
     rule.nonnegative = nonnegative;
     rule.C = C;
     rule.epsilon = epsilon;

@@ -124,6 +124,7 @@ TEST(block_updates_have_the_same_bits_everywhere_and_their_weight_is_a_root) {
                                      other.data(),
                                      loss,
                                      0.5,
+                                     0.2,
                                      slopes.data(),
                                      curvatures.data()};
                 parallel_for(problem.n_rows, threads,

@@ -45,14 +45,19 @@ TEST(a_gradient_pass_has_the_same_bits_on_every_instruction_set_and_thread_count
                         const Blocks blocks(problem, 11);
                         std::vector<float> users(67 * problem.stride, 0.1f), user_memory(67, 1.0f),
                             item_memory(41, 1.0f), user_penalties(67, 0.05f), item_penalties(41, 0.07f);
+                        std::vector<float> user_means(users.size()), item_means(problem.fixed.size()), user_met(67),
+                            item_met(41);
                         GradientRule rule{{Loss::huber, 1.0f}, step, nonnegative, nonnegative, true, rank, 0.1f, 0.05f};
                         rule.period = 100.0;
                         const RoundSums sums = gradient_pass(
                             *kernels, blocks.grid(), {users.data(), 67, problem.stride},
                             {problem.fixed.data(), 41, problem.stride}, user_memory.data(), item_memory.data(),
-                            user_penalties.data(), item_penalties.data(), rule, 0.0, threads);
+                            user_penalties.data(), item_penalties.data(), rule, 0.0, threads,
+                            {user_means.data(), user_met.data()}, {item_means.data(), item_met.data()});
                         users.insert(users.end(), problem.fixed.begin(), problem.fixed.end());
                         users.insert(users.end(), user_memory.begin(), user_memory.end());
+                        users.insert(users.end(), user_means.begin(), user_means.end());
+                        users.insert(users.end(), item_means.begin(), item_means.end());
                         if (expected.empty()) expected = users, expected_sums = sums;
                         CHECK(users == expected);
                         CHECK(sums.loss == expected_sums.loss && sums.absolute == expected_sums.absolute);

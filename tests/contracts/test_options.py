@@ -14,6 +14,7 @@ CHEAP = {"passes": 3, "sweeps": 3, "rank": 4, "variances": [2.0, 0.5, 0.1], "blo
 NEEDS = {  # what else an option asks for
     ("primal-dual", "nonnegative"): {"offset": "none"},
     ("primal-dual", "loss", "logistic"): {"offset": "none"},
+    ("primal-dual", "schedule", "published-weights"): {"nonnegative": True, "offset": "none"},
     ("als", "solver", "conjugate-gradient"): {"nonnegative": "none"},
     ("als", "weighting", "frequency"): {"feedback": "implicit"},
 }

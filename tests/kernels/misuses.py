@@ -9,7 +9,7 @@ import numpy as np
 from rankfill import kernels as k
 from rankfill.kernels import neighbours as nn
 from rankfill.kernels.columns import ColumnRule, DictionaryGram, broyden_columns, gradient_columns, solve_columns
-from rankfill.kernels.gradients import Grid, gradient_pass
+from rankfill.kernels.gradients import NO_MEANS, Grid, RowMeans, gradient_pass
 from rankfill.kernels.hashing import HashedKeys, KeyView, factorize
 from rankfill.kernels.linear import LazyRule, LazyState
 from rankfill.kernels.row_gradients import full_gradient, variance_reduced_pass
@@ -265,12 +265,15 @@ for name, wrong in {
     misuse("grid: " + name, grid, **wrong)
 
 
-def blocks(strata=ints(0), P=P, Q=Q, memory=(2, 5), held=(2, 5), rank=4, grid=grid()):
+def blocks(strata=ints(0), P=P, Q=Q, memory=(2, 5), held=(2, 5), rank=4, grid=grid(), means=(NO_MEANS, NO_MEANS)):
     rule = k.GradientRule(rank=rank, biased=False)
-    return gradient_pass(grid, strata, P, Q, ones(memory[0]), ones(memory[1]), ones(held[0]), ones(held[1]), rule, 0)
+    return gradient_pass(
+        grid, strata, P, Q, ones(memory[0]), ones(memory[1]), ones(held[0]), ones(held[1]), rule, 0, means
+    )
 
 
 blocks()
+blocks(means=(RowMeans.of(P), RowMeans.of(Q)))
 for name, wrong in {
     "users": {"P": k.padded(1, 4), "memory": (1, 5), "held": (1, 5)},
     "items": {"Q": few, "memory": (2, 4), "held": (2, 4)},
@@ -281,6 +284,9 @@ for name, wrong in {
     "strata below": {"strata": ints(-1)},
     "too many strata": {"strata": ints(0, 1)},
     "rank": {"rank": 17},
+    "means": {"means": (RowMeans.of(few), RowMeans.of(Q))},
+    "means of one side": {"means": (RowMeans.of(P), NO_MEANS)},
+    "rounds": {"means": (RowMeans(k.padded(2, 4), ones(3)), RowMeans.of(Q))},
 }.items():
     misuse("blocks: " + name, blocks, **wrong)
 

@@ -12,7 +12,8 @@ from rankfill.kernels import Rows, _native, block_pass, block_weight
 from rankfill.kernels.reference import blocks as reference
 from rankfill.objectives.losses import loss_slopes, loss_values
 
-LOSSES = ("squared", "absolute", "huber", "logistic")
+LOSSES = ("squared", "absolute", "epsilon-insensitive", "huber", "logistic")
+TUBE = 0.2
 
 
 def problem(loss, seed=0, n_rows=70, n_columns=31):
@@ -32,12 +33,12 @@ def problem(loss, seed=0, n_rows=70, n_columns=31):
 def test_pass_equals_its_twin_on_any_number_of_threads(loss, isa, monkeypatch):
     rows, residuals, own, other = problem(loss)
     theirs = residuals.copy()
-    expected = reference.block_pass(rows, theirs, own, other, loss, 0.3)
+    expected = reference.block_pass(rows, theirs, own, other, loss, 0.3, TUBE)
     monkeypatch.setattr(kernels.blocks, "instruction_set", lambda: isa)
     for threads in (1, 2, 5, 8):
         monkeypatch.setattr(kernels.blocks, "get_threads", lambda threads=threads: threads)
         ours = residuals.copy()
-        found = block_pass(rows, ours, own, other, loss, 0.3)
+        found = block_pass(rows, ours, own, other, loss, 0.3, TUBE)
         assert ours.tobytes() == theirs.tobytes()
         for mine, twin in zip(found, expected, strict=True):
             if loss == "logistic":
@@ -50,18 +51,20 @@ def test_pass_equals_its_twin_on_any_number_of_threads(loss, isa, monkeypatch):
 def test_parabola_touches_the_loss_and_lies_above_it(loss):
     """One entry, one term of 1: what comes back are slope and curvature."""
     width, moves = 0.3, np.linspace(-4, 4, 81)
+    tube = TUBE if loss == "epsilon-insensitive" else 0.0
 
     def cost(e, target):
-        if loss == "absolute":  # rounded off, from above
-            return np.where(np.abs(e) < width, e**2 / (2 * width) + width / 2, np.abs(e))
+        if loss in ("absolute", "epsilon-insensitive"):  # rounded off, from above
+            beyond = np.maximum(np.abs(e) - tube, 0)
+            return np.where(beyond < width, beyond**2 / (2 * width) + width / 2, beyond)
         return loss_values(loss, np.full(np.shape(e), target), e, width)
 
     for e in (-2.0, -0.31, -0.1, 0.0, 0.2, 0.5, 1.0, 3.0):
         for target in (-1.0, 1.0):
             rows = Rows(np.array([0, 1]), np.zeros(1, np.int32), np.array([target], np.float32))
             one = np.array([[0.0, 0.0, 1.0, 0.0]])
-            (slope,), (curvature,) = block_pass(rows, np.array([e]), np.zeros((1, 2)), one, loss, width)
-            if loss != "absolute" or abs(e) > width:
+            (slope,), (curvature,) = block_pass(rows, np.array([e]), np.zeros((1, 2)), one, loss, width, tube)
+            if loss not in ("absolute", "epsilon-insensitive") or abs(e) > width + tube:
                 assert slope == pytest.approx(loss_slopes(loss, [target], [e], width)[0], abs=1e-12)
             above = cost(np.array(e), target) + slope * moves + 0.5 * curvature * moves**2
             assert (above >= cost(e + moves, target) - 1e-12).all()

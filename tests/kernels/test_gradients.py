@@ -7,6 +7,7 @@ import pytest
 
 from rankfill import kernels
 from rankfill.kernels import GradientRule, _native, gradients, padded
+from rankfill.kernels.gradients import RowMeans
 from rankfill.kernels.reference import gradients as reference_gradients
 
 LOSSES = ("squared", "absolute", "epsilon-insensitive", "huber", "logistic")
@@ -55,8 +56,10 @@ def rule_of(loss="squared", step="adagrad", rank=5, **others):
 
 def run_pass(module, rule, grid, strata, state):
     state = [each.copy() for each in state]
-    sums = [module.gradient_pass(grid, strata, *state, rule, first * len(grid.values)) for first in range(2)]
-    return b"".join(each.tobytes() for each in state), sums
+    means = RowMeans.of(state[0]), RowMeans.of(state[1])
+    sums = [module.gradient_pass(grid, strata, *state, rule, first * len(grid.values), means) for first in range(2)]
+    assert means[0].met.sum() == means[1].met.sum() == 2 * len(grid.values)
+    return b"".join(each.tobytes() for each in (*state, *means[0], *means[1])), sums
 
 
 @pytest.mark.parametrize(("loss", "step"), list(itertools.product(LOSSES, STEPS)))

@@ -12,7 +12,7 @@ from rankfill.kernels import Rows, Rule, _native, padded, padded_copy
 from rankfill.kernels.reference import rounds as reference
 from rankfill.kernels.reference.row_order import row_order
 
-SLACKS, ROOTS = ("none", "linear", "quadratic"), ("exact", "bisection", "approximate")
+SLACKS, ROOTS = ("none", "linear", "quadratic"), ("exact", "bisection", "published-bisection", "approximate")
 SETS = _native.instruction_sets()
 RULES = [
     Rule(C=0.2, epsilon=0.05, slack=slack, root=root, nonnegative=nonnegative)

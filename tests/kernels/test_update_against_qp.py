@@ -232,6 +232,25 @@ def test_bisection_ends_within_its_tolerance_of_the_exact_root(slack):
 
 
 @pytest.mark.parametrize("slack", SLACKS)
+def test_bisection_as_published_ends_within_its_tolerance_of_the_exact_root(slack):
+    """At a target of zero too, where any step from the last breakpoint on is a root; too low is in closed form."""
+    rng = np.random.default_rng(0)
+    lowered = 0
+    for _ in range(300):
+        w, x = rng.random((2, 7)) * (rng.random((2, 7)) > 0.3)
+        y, epsilon = rng.choice([0.0, 0.5, 3.0], 2)
+        settings = {"C": float(rng.choice([0.1, 1.0, 10.0])), "epsilon": epsilon, "slack": slack}
+        exact, halved = (
+            passive_aggressive_update(w, x, y, root=root, **settings) for root in ("exact", "published-bisection")
+        )
+        assert abs(exact @ x - halved @ x) <= 1.000001 * BISECTION_TOLERANCE * (y + epsilon) + 1e-12
+        lowered += bool(w @ x > y + epsilon)
+    assert 50 < lowered < 250
+    with pytest.raises(ValueError, match='is for w, x and y of zero and above; use root="bisection"'):
+        passive_aggressive_update(w, x, -1.0, root="published-bisection")
+
+
+@pytest.mark.parametrize("slack", SLACKS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [1e-12, 1e-4, 1.0, 1e6])
 def test_bisection_means_the_same_for_ratings_of_any_size(size, dtype, slack):

@@ -20,6 +20,7 @@ struct BlockPass {
     const double* other;  // kOthers a column
     Loss loss;
     double width;        // δ of huber; absolute is rounded off with 1/(2δ) e² + ½δ below it
+    double tube;         // ε of insensitive: the loss absolute, rounded off likewise, of what is beyond it
     double* slopes;      // s of each row
     double* curvatures;  // c of each row
 };

@@ -20,7 +20,12 @@ struct Parabola {
 };
 
 template <Loss loss>
-RANKFILL_INLINE Parabola parabola(double e, double target, double width) {
+RANKFILL_INLINE Parabola parabola(double e, double target, double width, double tube) {
+    if constexpr (loss == Loss::insensitive) {
+        const double beyond = std::copysign(std::max(std::abs(e) - tube, 0.0), e);
+        const double size = std::max(std::abs(beyond), width);
+        return {beyond / size, 1.0 / size};
+    }
     const double size = std::max(std::abs(e), width);
     if constexpr (loss == Loss::absolute) return {e / size, 1.0 / size};
     if constexpr (loss == Loss::huber) return {width * e / size, width / size};
@@ -33,14 +38,14 @@ template <Loss loss>
 struct BlockSums {
     Four s = {}, c = {};
 
-    RANKFILL_INLINE void add(const Four& e, const float* targets, const Four& b, double width) {
+    RANKFILL_INLINE void add(const Four& e, const float* targets, const Four& b, double width, double tube) {
         if constexpr (loss == Loss::squared) {
             s += e * b;
             c += b * b;
         } else {
             Four slope, curvature;
             for (int lane = 0; lane < 4; ++lane) {
-                const Parabola above = parabola<loss>(e[lane], targets[lane], width);
+                const Parabola above = parabola<loss>(e[lane], targets[lane], width, tube);
                 slope[lane] = above.slope, curvature[lane] = above.curvature;
             }
             s += slope * b;
@@ -70,7 +75,7 @@ inline void block_row(const BlockPass& pass, std::int64_t row) {
         const Four two = __builtin_shufflevector(wx1, yz1, 0, 1, 4, 5);
         const Four e = four(pass.residuals + t) + (first * one + second * two);
         std::memcpy(pass.residuals + t, &e, sizeof e);
-        sums.add(e, pass.targets + t, b, pass.width);
+        sums.add(e, pass.targets + t, b, pass.width, pass.tube);
     }
     if (t < end) {
         Four e = {}, b = {};
@@ -82,7 +87,7 @@ inline void block_row(const BlockPass& pass, std::int64_t row) {
             b[lane] = o[2];
             targets[lane] = pass.targets[t + lane];
         }
-        sums.add(e, targets, b, pass.width);
+        sums.add(e, targets, b, pass.width, pass.tube);
     }
     pass.slopes[row] = (sums.s[0] + sums.s[2]) + (sums.s[1] + sums.s[3]);
     pass.curvatures[row] = (sums.c[0] + sums.c[2]) + (sums.c[1] + sums.c[3]);
@@ -99,6 +104,8 @@ inline void block_rows(const BlockPass& pass, std::int64_t first, std::int64_t l
             return block_rows_of<Loss::squared>(pass, first, last);
         case Loss::absolute:
             return block_rows_of<Loss::absolute>(pass, first, last);
+        case Loss::insensitive:
+            return block_rows_of<Loss::insensitive>(pass, first, last);
         case Loss::huber:
             return block_rows_of<Loss::huber>(pass, first, last);
         default:

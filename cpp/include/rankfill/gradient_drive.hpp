@@ -9,7 +9,8 @@ namespace rankfill {
 
 inline RoundSums gradient_pass(const KernelTable& kernels, const Grid& grid, Factors<float> users, Factors<float> items,
                                float* user_memory, float* item_memory, const float* user_penalties,
-                               const float* item_penalties, const GradientRule& rule, double first_round, int threads) {
+                               const float* item_penalties, const GradientRule& rule, double first_round, int threads,
+                               RowMeans user_means = {}, RowMeans item_means = {}) {
     const std::int64_t n_blocks = static_cast<std::int64_t>(grid.groups) * grid.groups;
     std::vector<std::int64_t> rounds_before(n_blocks);
     std::int64_t rounds = 0;
@@ -29,6 +30,8 @@ inline RoundSums gradient_pass(const KernelTable& kernels, const Grid& grid, Fac
                             item_memory,
                             user_penalties,
                             item_penalties,
+                            user_means,
+                            item_means,
                             rule,
                             first_round,
                             rounds_before.data(),

@@ -130,6 +130,10 @@ class GradientWave {
         step_sizes(p, q, memory_p, memory_q, penalties, target, e, slope, steps_p, steps_q);
         move(p, q, memory_p, memory_q, penalties, slopes, steps_p, steps_q);
         count(target, e);
+        if (pass_.user_means.rows != nullptr)
+            for (int i = 0; i < kWave; ++i)
+                if (running_[i])
+                    take_in(pass_.user_means, *users_[i], p[i]), take_in(pass_.item_means, *items_[i], q[i]);
         for (int i = 0; i < kWave; ++i) values_[i] += running_[i], users_[i] += running_[i], items_[i] += running_[i];
     }
 
@@ -191,6 +195,11 @@ class GradientWave {
         accumulate<kWave>(absolute_, size, [](const auto& size) { return size; });
         if (rule_.loss.loss != Loss::squared && rule_.loss.loss != Loss::absolute)
             for (int i = 0; i < kWave; ++i) loss_[i] += terms(rule_.loss, target[i], error[i]).loss;
+    }
+
+    RANKFILL_INLINE void take_in(const RowMeans& means, std::int32_t row, const float* w) const {
+        average<Blocks>(means.rows + static_cast<std::int64_t>(row) * stride(), w, 1.0f / (means.met[row] += 1.0f),
+                        blocks());
     }
 
     RANKFILL_INLINE int blocks() const { return Blocks ? Blocks : pass_.users.stride / kLanes; }

@@ -87,4 +87,14 @@ RANKFILL_INLINE T dot(const T* a, const T* b, int blocks) {
     return fold<T>(partial_dot<Blocks>(a, b, blocks));
 }
 
+// Takes one more row into a running mean; `gain` is one over how many are then in it.
+template <int Blocks>
+RANKFILL_INLINE void average(float* mean, const float* w, float gain, int blocks) {
+    const int n = (Blocks ? Blocks : blocks) * kLanes;
+    for (int at = 0; at < n; at += kWidth<float>) {
+        const Register<float> before = load(mean + at);
+        store(mean + at, before + gain * (load(w + at) - before));
+    }
+}
+
 }  // namespace rankfill::RANKFILL_ISA

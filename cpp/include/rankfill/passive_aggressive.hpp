@@ -95,6 +95,25 @@ T bisection_root(const RootFunction<T>& f, T scale) {
     return theta;
 }
 
+// Algorithm 2 of the paper: [0, max w/x] is halved until |f| ≤ τ·(y + ε), or as far as rounding lets it. For w, x and
+// y that are not negative, and a prediction that is too high.
+template <class T>
+T published_root(const RootFunction<T>& f) {
+    T low = 0, high = 0;
+    for (int j = 0; j < f.blocks * kLanes; ++j)
+        if (f.x[j] > 0) high = std::max(high, f.w[j] / f.x[j]);
+    if (f.b == 0 && f.softness == 0) return high;
+    T theta = high, value = f(high);
+    const T tolerance = T(kBisectionTolerance) * f.b;
+    while (std::abs(value) > tolerance) {
+        theta = low + (high - low) / 2;
+        if (theta == low || theta == high) break;
+        value = f(theta);
+        (value < 0 ? high : low) = theta;
+    }
+    return theta;
+}
+
 template <class T>
 T root_step(const T* w, const T* x, int blocks, T y, T sign, const Rule& rule) {
     const T epsilon = static_cast<T>(rule.epsilon);
@@ -103,7 +122,9 @@ T root_step(const T* w, const T* x, int blocks, T y, T sign, const Rule& rule) {
     const T cap = static_cast<T>(rule.C);
     // Lemma 3: no root is needed where the cap binds.
     if (rule.slack == Slack::linear && f(cap) >= 0) return cap;
-    const T theta = rule.root == Root::exact ? exact_root(f) : bisection_root(f, std::abs(y) + epsilon);
+    const T theta = rule.root == Root::exact       ? exact_root(f)
+                    : rule.root == Root::bisection ? bisection_root(f, std::abs(y) + epsilon)
+                                                   : published_root(f);
     if (rule.slack == Slack::linear) return std::min(theta, cap);
     return theta == kNoRoot<T> ? T(0) : theta;  // no feasible row: stay
 }
@@ -131,6 +152,7 @@ template <class T>
 RANKFILL_INLINE T step_size(const T* w, const T* x, int blocks, T y, T error, T squared_norm, const Rule& rule) {
     const T approximate = closed_form_step(error, squared_norm, rule);
     if (approximate == 0 || !rule.nonnegative || rule.root == Root::approximate) return approximate;
+    if (error > 0 && rule.root == Root::published_bisection) return approximate;  // exact where x ≥ 0
     const T sign = error < 0 ? T(1) : T(-1);
     return -sign * root_step(w, x, blocks, y, sign, rule);
 }
@@ -142,16 +164,6 @@ RANKFILL_INLINE void move(T* w, const T* x, T step, bool nonnegative, int blocks
     for (int at = 0; at < n; at += kWidth<T>) {
         const Register<T> moved = load(w + at) + step * load(x + at);
         store(w + at, nonnegative ? maximum<T>(moved, zero) : moved);
-    }
-}
-
-// Takes one more row into a running mean; `gain` is one over how many are then in it.
-template <int Blocks>
-RANKFILL_INLINE void average(float* mean, const float* w, float gain, int blocks) {
-    const int n = (Blocks ? Blocks : blocks) * kLanes;
-    for (int at = 0; at < n; at += kWidth<float>) {
-        const Register<float> before = load(mean + at);
-        store(mean + at, before + gain * (load(w + at) - before));
     }
 }
 

@@ -4,7 +4,7 @@
 namespace rankfill {
 
 enum class Slack { none, linear, quadratic };  // NN-PA, NN-PA-I, NN-PA-II
-enum class Root { exact, bisection, approximate };
+enum class Root { exact, bisection, published_bisection, approximate };
 
 struct Rule {
     Slack slack = Slack::linear;

@@ -96,6 +96,12 @@ struct DescentKernels {
                                 std::int64_t last);
 };
 
+// Where the mean of each row over its rounds stands, and over how many it is; nowhere where none is wanted.
+struct RowMeans {
+    float* rows = nullptr;
+    float* met = nullptr;
+};
+
 // One pass of gradient rounds: the blocks, the rows and their sums of squared gradients, what is done and what it cost.
 // The arrays of the grid go on for four entries past the last block, so that a wave may look ahead.
 struct GradientPass {
@@ -105,6 +111,7 @@ struct GradientPass {
     float* item_memory;
     const float* user_penalties;
     const float* item_penalties;
+    RowMeans user_means, item_means;
     GradientRule rule;
     double first_round;
     const std::int64_t* rounds_before;  // of each block, in the order of the strata

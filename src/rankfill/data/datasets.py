@@ -1,4 +1,4 @@
-"""The MovieLens data sets of GroupLens, from a folder or zip on this machine, or fetched when asked.
+"""Published data sets; here those of MovieLens (GroupLens), from a folder or zip, or fetched when asked.
 
 Their terms forbid handing them on, so none comes with rankfill. F. M. Harper and J. A. Konstan: The MovieLens
 Datasets: History and Context. ACM TiiS 5 (2015), 19:1–19:19.
@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from rankfill.data.contests import netflix, yahoo_music
 from rankfill.data.dataset import Dataset
 from rankfill.data.readers import read_items, read_ratings, split_genres
 from rankfill.shown import shown
@@ -203,4 +204,4 @@ def _genres(fields: list[str], genre_names: list[str]) -> tuple[str, ...]:
     return split_genres("|".join(genre for genre, flag in zip(genre_names, flags, strict=True) if flag == "1"))
 
 
-__all__ = ["movielens"]
+__all__ = ["movielens", "netflix", "yahoo_music"]

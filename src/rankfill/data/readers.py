@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rankfill.data.columns import locate_columns, usual_role
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
+from rankfill.data.grouped import grouped_files, read_grouped
 from rankfill.data.ratings import Ratings
 from rankfill.data.tables import (
     ParquetTable,
@@ -60,7 +61,8 @@ def read_ratings(
     ----------
     path : str or Path
         The file: CSV, TSV, text with ``::`` ``;`` or ``|`` between the columns, any of these gzipped, or Parquet. A
-        pipe will do, and ``"-"`` is standard input. Text must be UTF-8.
+        pipe will do, and ``"-"`` is standard input. Text must be UTF-8. The files of the Netflix Prize (``mv_*.txt``,
+        ``combined_data_*.txt``) and of the KDD Cup 2011 (``trainIdx1.txt``) will do, too, and a folder of them.
     columns : sequence of str, optional
         With a header, the names of the columns of user, item and perhaps rating and timestamp, in this order; by
         default they are found by their usual names. A count, plays, clicks, views or quantity is a rating, too. Without
@@ -95,6 +97,8 @@ def read_ratings(
     >>> read_ratings(path)
     Ratings(3 ratings, 2 users, 2 items, values 3 to 5)
     """
+    if columns is None and users is None and items is None and (files := grouped_files(path)):
+        return read_grouped(files, timestamps=timestamps, duplicates=duplicates)
     table, positions = locate_columns(open_table(path), columns)
     if not timestamps:
         positions.pop("timestamp", None)

@@ -70,7 +70,7 @@ class TextTable:
         quote = '"' if len(self.delimiter) == 1 else ""
         compression = "gzip" if self.source.compressed else "none"
         return (
-            f"read_csv({_literal(self.source.path)}, auto_detect=false, header=false, delim='{self.delimiter}', "
+            f"read_csv({file_in_sql(self.source.path)}, auto_detect=false, header=false, delim='{self.delimiter}', "
             f"quote='{quote}', escape='{quote}', columns={{{columns}}}, strict_mode={strict}, "
             f"skip={self.sample[0][0] if self.header else 0}, compression='{compression}')"
         )
@@ -119,7 +119,7 @@ class ParquetTable:
         return self.types[position].startswith(_NUMBER_TYPES)
 
     def relation(self, *, strict: bool = True) -> str:
-        return f"read_parquet({_literal(self.source.path)})"
+        return f"read_parquet({file_in_sql(self.source.path)})"
 
     def column(self, position: int) -> str:
         return '"' + self.names[position].replace('"', '""') + '"'
@@ -228,7 +228,7 @@ def _open_parquet(source: Source) -> ParquetTable:
         raise ValueError(f"{source.name} is Parquet packed by gzip; unpack it first: gunzip")
     try:
         with connection() as database:
-            described = database.execute(f"DESCRIBE SELECT * FROM read_parquet({_literal(source.path)})").fetchall()
+            described = database.execute(f"DESCRIBE SELECT * FROM read_parquet({file_in_sql(source.path)})").fetchall()
     except duckdb.Error as error:
         raise ValueError(f"{source.name} cannot be read as Parquet: {first_line(error)}; write it anew") from None
     return ParquetTable(source, [row[0] for row in described], [row[1] for row in described])
@@ -254,7 +254,8 @@ def _sample(text: str, delimiter: str) -> tuple[Record, ...]:
         return ((1, [text]),)
 
 
-def _literal(path: Path) -> str:
+def file_in_sql(path: Path) -> str:
+    """A path as DuckDB reads it."""
     # Without the escape DuckDB would read every file that matches the brackets or stars of a name.
     return "'" + glob.escape(str(path)).replace("'", "''") + "'"
 

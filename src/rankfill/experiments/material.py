@@ -17,6 +17,10 @@ _READERS: dict[str, Callable[[Path | None], Dataset]] = {
     "ml-20m": lambda path: datasets.movielens("20m", path),
     "ml-25m": lambda path: datasets.movielens("25m", path),
     "ml-latest-small": lambda path: datasets.movielens("latest-small", path),
+    "netflix": lambda path: datasets.netflix(path),
+    "yahoo-r1": lambda path: datasets.yahoo_music("r1", path),
+    "yahoo-r2": lambda path: datasets.yahoo_music("r2", path),
+    "yahoo-kddcup": lambda path: datasets.yahoo_music("kddcup", path),
 }
 _MADE: dict[str, str] = {
     "like-ml-1m": "movielens-1m",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
+from rankfill.kernels.factors import LANES
 from rankfill.kernels.rows import own_and_read_only
 from rankfill.kernels.threads import get_threads, instruction_set
 
@@ -52,6 +53,21 @@ class RoundSums(NamedTuple):
     loss: float
     squared: float
     absolute: float
+
+
+class RowMeans(NamedTuple):
+    """The mean of each row over the rounds that moved it, and over how many; no rows where none is wanted."""
+
+    rows: NDArray[np.float32]
+    met: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float32]) -> "RowMeans":
+        """For rows of this shape, before any round."""
+        return cls(np.zeros_like(rows), np.zeros(len(rows), np.float32))
+
+
+NO_MEANS = RowMeans(np.zeros((0, LANES), np.float32), np.zeros(0, np.float32))
 
 
 class Grid:
@@ -117,10 +133,11 @@ def gradient_pass(
     item_penalties: NDArray[np.float32],
     rule: GradientRule,
     first_round: int,
+    means: tuple[RowMeans, RowMeans] = (NO_MEANS, NO_MEANS),
 ) -> RoundSums:
     """A round for every entry, stratum by stratum; stratum s pairs user group b with item group (b + s) mod groups.
 
-    There is one penalty a row.
+    There is one penalty a row. `means` takes in each row after each of its rounds.
     """
     return RoundSums(
         *_native.gradient_pass(
@@ -132,6 +149,10 @@ def gradient_pass(
             item_memory,
             user_penalties,
             item_penalties,
+            means[0].rows,
+            means[1].rows,
+            means[0].met,
+            means[1].met,
             rule.native(),
             float(first_round),
             get_threads(),

@@ -15,7 +15,7 @@ from rankfill.kernels.threads import get_threads, instruction_set
 _GOLDEN = 0x9E3779B97F4A7C15
 
 Slack = Literal["none", "linear", "quadratic"]
-Root = Literal["exact", "bisection", "approximate"]
+Root = Literal["exact", "bisection", "published-bisection", "approximate"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ def passive_aggressive_update(
         raise ValueError(f"w and x must be vectors of one length, found shapes {w.shape} and {x.shape}")
     if nonnegative and (w < 0).any():
         raise ValueError(f"nonnegative=True needs w >= 0, found {w.min()}")
+    if root == "published-bisection" and not (nonnegative and y >= 0 and (x >= 0).all()):
+        raise ValueError('root="published-bisection" is for w, x and y of zero and above; use root="bisection"')
     dtype = np.float32 if w.dtype == x.dtype == np.float32 else np.float64
     moved, fixed = np.zeros((2, -(-max(len(w), 1) // LANES) * LANES), dtype=dtype)
     moved[: len(w)], fixed[: len(x)] = w, x

@@ -24,6 +24,16 @@ CURVATURE: dict[LossName, float] = {"squared": 1.0, "huber": 1.0, "logistic": 0.
 """The largest second derivative of a loss that has one everywhere; the others have kinks."""
 
 
+def beyond(residuals: ArrayLike, width: float) -> NDArray[np.float64]:
+    """What an error has more than `width`, with its sign.
+
+    >>> beyond([-2.0, 0.5], width=1)
+    array([-1.,  0.])
+    """
+    e = np.asarray(residuals, dtype=np.float64)
+    return np.asarray(np.copysign(np.maximum(np.abs(e) - width, 0.0), e))
+
+
 def loss_values(loss: LossName, ratings: ArrayLike, residuals: ArrayLike, width: float = 0.0) -> NDArray[np.float64]:
     """ℓ of each residual r − r̂; `width` is the ε of epsilon-insensitive and the δ of huber.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rankfill as rf
 from rankfill.objectives.losses import loss_values
 
-LOSSES = ("squared", "absolute", "huber", "logistic")
+LOSSES = ("squared", "absolute", "epsilon-insensitive", "huber", "logistic")
 SCHEDULES = ("newest", "full", "retighten")
 
 
@@ -34,6 +34,7 @@ def optimum(ratings, penalty, loss="squared", width=0.5, weights=None):
     costs = {
         "squared": lambda: 0.5 * cp.sum_squares(errors),
         "absolute": lambda: cp.norm1(errors),
+        "epsilon-insensitive": lambda: cp.sum(cp.pos(cp.abs(errors) - width)),
         "huber": lambda: 0.5 * cp.sum(cp.huber(errors, width)),
         "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(ratings.values.astype(float), predicted))),
     }
@@ -59,7 +60,15 @@ def test_objective_is_the_optimum_of_cvxpy(penalty):
 
 
 @pytest.mark.parametrize(
-    ("loss", "penalty"), [("absolute", 0.7), ("absolute", 0.3), ("huber", 0.4), ("logistic", 0.35)]
+    ("loss", "penalty"),
+    [
+        ("absolute", 0.7),
+        ("absolute", 0.3),
+        ("epsilon-insensitive", 0.7),
+        ("epsilon-insensitive", 0.3),
+        ("huber", 0.4),
+        ("logistic", 0.35),
+    ],
 )
 def test_other_losses_reach_the_optimum_of_cvxpy_with_a_proof(loss, penalty):
     ratings, gap = small_ratings(signs=loss == "logistic"), 1e-5
@@ -121,6 +130,7 @@ def test_from_the_largest_penalty_on_the_solution_is_zero(loss, schedule):
     slopes = {
         "squared": values,
         "absolute": np.sign(values),
+        "epsilon-insensitive": np.where(np.abs(values) > 0.5, np.sign(values), 0.0),
         "huber": np.clip(values, -0.5, 0.5),
         "logistic": values / 2,
     }
@@ -163,6 +173,51 @@ def test_full_reaches_the_optimum_where_directions_are_few():
     model = rf.PrimalDual(penalty=0.5, schedule="full", offset="none", gap=1e-4, tol=None, passes=60).fit(ratings)
     assert model.history_[-1].gap <= 1e-4
     assert model.history_[-1].objective == pytest.approx(optimum(ratings, 0.5), rel=1e-6)
+
+
+def test_tightening_as_published_can_raise_the_objective_and_its_gap_says_so():
+    """Ours, from the same terms, never does, and ends at the optimum."""
+    ratings = small_ratings(share=0.6)
+    common = {"penalty": 0.5, "offset": "none", "tol": None, "passes": 30}
+    published, ours = (
+        rf.PrimalDual(schedule=schedule, **common).fit(ratings) for schedule in ("published-tightening", "retighten")
+    )
+    objectives = np.array([[report.objective for report in model.history_] for model in (published, ours)])
+    assert np.diff(objectives[0]).max() > 0.5 * objectives[1, -1]
+    assert np.diff(objectives[1]).max() <= 1e-9 * objectives[1, 0]
+    best = optimum(ratings, 0.5)
+    assert objectives[1, -1] == pytest.approx(best, rel=1e-5)
+    lower = [report.objective * (1 - report.gap) for report in published.history_]
+    assert max(lower) <= best * (1 + 1e-6)
+    assert published.history_[-1].gap > 0.1
+
+
+def test_weights_as_published_are_found_by_equation_30():
+    """Of the term moved last: ω = (Σ e a b − λ)/Σ (a b)², e without it."""
+    ratings, penalty = small_ratings(share=0.6), 0.5
+    common = {"penalty": penalty, "nonnegative": True, "offset": "none", "tol": None, "passes": 2}
+    model = rf.PrimalDual(schedule="published-weights", **common).fit(ratings)
+    assert model.rank_ == 2
+    P, Q = model.user_factors_.astype(float), model.item_factors_.astype(float)
+    known = np.zeros(ratings.shape)
+    known[ratings.user_indices, ratings.item_indices] = 1
+    rest = -np.outer(P[:, 0], Q[:, 0]) * known
+    rest[ratings.user_indices, ratings.item_indices] += ratings.values
+    weight = np.linalg.norm(P[:, 1]) * np.linalg.norm(Q[:, 1])
+    term = np.outer(P[:, 1], Q[:, 1]) / weight
+    assert weight == pytest.approx(((rest * term).sum() - penalty) / (known * term**2).sum(), rel=1e-5)
+
+
+def test_weights_alone_never_raise_the_objective_and_end_above_our_tightening():
+    ratings = small_ratings(2, share=0.5)
+    common = {"penalty": 1.0, "nonnegative": True, "offset": "none", "tol": None, "passes": 60}
+    published, ours = (
+        rf.PrimalDual(schedule=schedule, **common).fit(ratings) for schedule in ("published-weights", "retighten")
+    )
+    objectives = np.array([report.objective for report in published.history_])
+    assert (np.diff(objectives) <= 1e-9 * objectives[:-1]).all()
+    assert objectives[-1] > 1.01 * ours.history_[-1].objective
+    assert min(published.user_factors_.min(), published.item_factors_.min()) >= 0
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -264,8 +319,10 @@ def test_nonnegative_rows_stay_so_when_folded_in():
     ("parameters", "words"),
     [
         ({"penalty": 0.0}, "penalty must be a positive number, found 0.0"),
-        ({"loss": "epsilon-insensitive"}, "loss must be one of squared, absolute, huber, logistic, found"),
-        ({"schedule": "oldest"}, "schedule must be one of newest, full, retighten, found 'oldest'"),
+        ({"loss": "hinge"}, "loss must be one of squared, absolute, epsilon-insensitive, huber, logistic, found"),
+        ({"schedule": "oldest"}, "schedule must be one of newest, full, retighten, .*, found 'oldest'"),
+        ({"schedule": "published-weights"}, 'is for loss="squared" and nonnegative=True, found .*False; set these'),
+        ({"schedule": "published-tightening", "loss": "huber"}, "found loss='huber' and nonnegative=False; set these"),
         ({"max_rank": 0}, "max_rank must be a whole number of at least 1, found 0"),
         ({"epsilon": 0.0}, "epsilon must be a positive number, found 0.0"),
         ({"nonnegative": True}, "nonnegative=True learns the ratings as they are, found offset='bias'; use offset="),

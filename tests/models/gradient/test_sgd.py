@@ -5,6 +5,7 @@ import pytest
 
 import rankfill as rf
 from rankfill.kernels import make_grid
+from rankfill.kernels.gradients import RowMeans
 from rankfill.kernels.reference import gradients as reference_gradients
 from rankfill.models.base.training import order_seed
 from rankfill.objectives.measures import mae, rmse
@@ -68,10 +69,32 @@ def test_fit_is_the_twins_pass_by_pass(ratings):
 
 def test_averaging_is_the_mean_of_the_iterates(ratings):
     plain = [rf.SGD(rank=3, passes=n, tol=None).fit(ratings) for n in (1, 2, 3, 4)]
-    averaged = rf.SGD(rank=3, passes=4, tol=None, averaging=True).fit(ratings)
+    averaged = rf.SGD(rank=3, passes=4, tol=None, averaging="pass").fit(ratings)
     for name in ("user_factors_", "item_factors_", "user_biases_", "item_biases_"):
         mean = np.mean([getattr(model, name) for model in plain], axis=0)
         np.testing.assert_allclose(getattr(averaged, name), mean, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_averaging_a_step_is_the_mean_of_each_row_over_its_rounds(ratings, size):
+    """By the twin, which takes every round by itself; also where the model works in other units."""
+    ratings = ratings.with_values(lambda values: size * values)
+    common = {"rank": 3, "step": "constant", "rate": 0.05, "tol": None, "shrinkage": 3.0, "seed": 5}
+    model = rf.SGD(passes=3, averaging="step", **common).fit(ratings)
+    start = rf.SGD(passes=1, **common).fit(ratings)  # to have seen the ratings; then it begins anew
+    start._begin_fit(ratings, None)
+    start._begin_rounds(len(ratings))
+    grid = make_grid(ratings.user_indices, ratings.item_indices, start._targets(ratings.values), ratings.shape, 5)
+    rows, memory = start._to_units(), (start._user_memory.array, start._item_memory.array)
+    held = start._held(ratings.by_user.counts()), start._held(ratings.by_item.counts())
+    means = RowMeans.of(rows[0]), RowMeans.of(rows[1])
+    for epoch in (1, 2, 3):
+        strata = np.random.default_rng(order_seed(5, epoch)).permutation(grid.groups).astype(np.int32)
+        done = (epoch - 1) * len(ratings)
+        reference_gradients.gradient_pass(grid, strata, *rows, *memory, *held, start._rule(), done, means)
+    np.testing.assert_array_equal(means[0].met, 3 * ratings.by_user.counts())
+    np.testing.assert_array_equal(model._users.array, start._in_ratings(means[0].rows, 0))
+    np.testing.assert_array_equal(model._items.array, start._in_ratings(means[1].rows, 1))
 
 
 @pytest.mark.parametrize("step", ["adagrad", "constant", "sqrt"])

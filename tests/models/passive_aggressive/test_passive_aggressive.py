@@ -239,7 +239,11 @@ def test_warm_start_takes_the_rows_of_the_ids_in_common(ratings):
         ({"epsilon": -0.1}, r"epsilon must be zero or a positive number, found -0\.1"),
         ({"epsilon": np.nan}, "epsilon must be zero or a positive number, found nan"),
         ({"slack": "soft"}, "slack must be one of none, linear, quadratic, found 'soft'"),
-        ({"root": "newton"}, "root must be one of exact, bisection, approximate, found 'newton'"),
+        (
+            {"root": "published-bisection", "nonnegative": "items"},
+            'root="published-bisection" needs nonnegative="both", found \'items\'; use root="bisection"',
+        ),
+        ({"root": "newton"}, "root must be one of exact, bisection, published-bisection, approximate, found 'newton'"),
         ({"nonnegative": True}, "nonnegative must be one of both, items, users, none, found True"),
         ({"recipe": "mine"}, "recipe must be one of averaged, paper, found 'mine'"),
     ],

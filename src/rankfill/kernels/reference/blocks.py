@@ -18,10 +18,11 @@ def block_pass(
     other: NDArray[np.float64],
     loss: BlockLoss,
     width: float,
+    tube: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     terms, row = other[rows.indices], rows.row_of_entry()
     residuals += own[row, 0] * terms[:, 0] + own[row, 1] * terms[:, 1]
-    slopes, curvatures = _parabolas(loss, residuals, rows.values.astype(np.float64), width)
+    slopes, curvatures = _parabolas(loss, residuals, rows.values.astype(np.float64), width, tube)
     b = terms[:, 2]
     return _row_sums(rows, slopes * b), _row_sums(rows, curvatures * (b * b))
 
@@ -40,12 +41,14 @@ def block_weight(slopes: NDArray[np.float64], curvatures: NDArray[np.float64], p
 
 
 def _parabolas(
-    loss: BlockLoss, e: NDArray[np.float64], targets: NDArray[np.float64], width: float
+    loss: BlockLoss, e: NDArray[np.float64], targets: NDArray[np.float64], width: float, tube: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if loss == "epsilon-insensitive":
+        e = np.copysign(np.maximum(np.abs(e) - tube, 0.0), e)
     size = np.maximum(np.abs(e), width)
     if loss == "squared":
         return e, np.ones_like(e)
-    if loss == "absolute":
+    if loss in ("absolute", "epsilon-insensitive"):
         return e / size, 1 / size
     if loss == "huber":
         return width * e / size, width / size

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.kernels.gradients import GradientRule, Grid, RoundSums
+from rankfill.kernels.gradients import NO_MEANS, GradientRule, Grid, RoundSums, RowMeans
 from rankfill.kernels.reference.lanes import dot, lane_sum
 
 F = np.float32
@@ -147,16 +147,20 @@ def gradient_online(
     item_penalties: NDArray[np.float32],
     rule: GradientRule,
 ) -> RoundSums:
-    sums = [0.0, 0.0, 0.0]
-    for k, (user, item, target) in enumerate(zip(users, items, targets, strict=True)):
-        memory = user_memory[user], item_memory[item]
-        penalties = user_penalties[k], item_penalties[k]
-        terms, memory = gradient_round(
-            user_factors[user], item_factors[item], target, first_round + k, memory, penalties, rule
-        )
-        user_memory[user], item_memory[item] = memory
-        sums = [total + term for total, term in zip(sums, terms, strict=True)]
-    return RoundSums(*sums)
+    return _rounds(
+        users,
+        items,
+        targets,
+        first_round,
+        user_factors,
+        item_factors,
+        user_memory,
+        item_memory,
+        user_penalties,
+        item_penalties,
+        rule,
+        (NO_MEANS, NO_MEANS),
+    )
 
 
 def gradient_pass(
@@ -170,6 +174,7 @@ def gradient_pass(
     item_penalties: NDArray[np.float32],
     rule: GradientRule,
     first_round: int,
+    means: tuple[RowMeans, RowMeans] = (NO_MEANS, NO_MEANS),
 ) -> RoundSums:
     """One block after the other, stratum by stratum."""
     total, groups = [0.0, 0.0, 0.0], grid.groups
@@ -177,7 +182,7 @@ def gradient_pass(
         for b in range(groups):
             block = b * groups + (b + int(stratum)) % groups
             entries = slice(grid.start[block], grid.start[block + 1])
-            sums = gradient_online(
+            sums = _rounds(
                 grid.users[entries],
                 grid.items[entries],
                 grid.values[entries],
@@ -189,7 +194,38 @@ def gradient_pass(
                 user_penalties[grid.users[entries]],
                 item_penalties[grid.items[entries]],
                 rule,
+                means,
             )
             first_round += entries.stop - entries.start
             total = [a + each for a, each in zip(total, sums, strict=True)]
     return RoundSums(*total)
+
+
+def _rounds(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    targets: NDArray[np.float32],
+    first_round: int,
+    user_factors: NDArray[np.float32],
+    item_factors: NDArray[np.float32],
+    user_memory: NDArray[np.float32],
+    item_memory: NDArray[np.float32],
+    user_penalties: NDArray[np.float32],
+    item_penalties: NDArray[np.float32],
+    rule: GradientRule,
+    means: tuple[RowMeans, RowMeans],
+) -> RoundSums:
+    sums = [0.0, 0.0, 0.0]
+    for k, (user, item, target) in enumerate(zip(users, items, targets, strict=True)):
+        memory = user_memory[user], item_memory[item]
+        penalties = user_penalties[k], item_penalties[k]
+        terms, memory = gradient_round(
+            user_factors[user], item_factors[item], target, first_round + k, memory, penalties, rule
+        )
+        user_memory[user], item_memory[item] = memory
+        for side, place, row in zip(means, (user, item), (user_factors[user], item_factors[item]), strict=True):
+            if len(side.rows):
+                side.met[place] += F(1)
+                side.rows[place] += F(1) / side.met[place] * (row - side.rows[place])
+        sums = [total + term for total, term in zip(sums, terms, strict=True)]
+    return RoundSums(*sums)

@@ -69,6 +69,25 @@ def bisection_root(w: NDArray[Any], a: NDArray[Any], b: Any, softness: Any, scal
     return theta
 
 
+def published_root(w: NDArray[Any], x: NDArray[Any], b: Any, softness: Any) -> Any:
+    """Algorithm 2 of the paper: [0, max w/x] is halved until |f| ≤ τ · b, or as far as rounding lets it."""
+    real = w.dtype.type
+    low, high = real(0), np.max(w[x > 0] / x[x > 0], initial=real(0))
+    if b == 0 and softness == 0:
+        return high
+    theta, value = high, root_function(high, w, x, b, softness)
+    while abs(value) > real(BISECTION_TOLERANCE) * b:
+        theta = low + (high - low) / 2
+        if theta in (low, high):
+            break
+        value = root_function(theta, w, x, b, softness)
+        if value < 0:
+            high = theta
+        else:
+            low = theta
+    return theta
+
+
 def step_size(w: NDArray[Any], x: NDArray[Any], y: Any, error: Any, rule: Rule) -> Any:
     """The s of w ← w + s·x: eq. 10, 13 or 14 of the paper, or the root of the general f."""
     real = w.dtype.type
@@ -80,7 +99,8 @@ def step_size(w: NDArray[Any], x: NDArray[Any], y: Any, error: Any, rule: Rule) 
     if rule.slack == "linear":
         step = min(real(rule.C), step)
     sign = real(1) if error < 0 else real(-1)
-    if step != 0 and rule.nonnegative and rule.root != "approximate":
+    in_closed_form = rule.root == "approximate" or (rule.root == "published-bisection" and error > 0)
+    if step != 0 and rule.nonnegative and not in_closed_form:
         step = _root_step(w, sign * x, sign * real(y) + real(rule.epsilon), softness, abs(real(y)), rule)
     return -sign * step
 
@@ -99,6 +119,8 @@ def _root_step(
         return cap
     if rule.root == "exact":
         theta = exact_root(w, a, b, softness)
+    elif rule.root == "published-bisection":
+        theta = published_root(w, a, b, softness)
     else:
         theta = bisection_root(w, a, b, softness, magnitude + real(rule.epsilon))
     if rule.slack == "linear":

@@ -34,6 +34,9 @@ from rankfill.linalg import LowRank, SparseMatrix, leading_pairs, spectral_bound
 from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.objectives.losses import loss_conjugates, loss_slopes, loss_values
 
+KINKED: tuple[BlockLoss, ...] = ("absolute", "epsilon-insensitive")
+"""The losses with a kink."""
+
 
 class Objective(Protocol):
     """What a trace-norm model asks of the objective it minimises."""
@@ -58,7 +61,17 @@ class Penalised:
     penalty: float
     loss: BlockLoss = "squared"
     width: float = 0.0
-    """δ of the loss huber."""
+    """δ of the loss huber, ε of epsilon-insensitive."""
+
+    @property
+    def has_kink(self) -> bool:
+        """Whether the loss has a slope but no curvature."""
+        return self.loss in KINKED
+
+    @property
+    def tube(self) -> float:
+        """Errors up to this size cost nothing."""
+        return self.width if self.loss == "epsilon-insensitive" else 0.0
 
     def value(self, problem: Problem, iterate: Iterate) -> float:
         return self.costs(problem, iterate.residual) + self.penalty * iterate.solution.trace_norm
@@ -86,7 +99,7 @@ class Penalised:
             share = min(max(along / square, 0.0), self.penalty / largest) if largest > 0 else along / square
             return share * along - 0.5 * share**2 * square
         share = min(1.0, self.penalty / largest) if largest > 0 else 1.0
-        return share * along - float(loss_conjugates(self.loss, problem.ratings, share * dual).sum())
+        return share * along - float(loss_conjugates(self.loss, problem.ratings, share * dual, self.width).sum())
 
     def row_penalty(self, problem: Problem, iterate: Iterate) -> float:
         return self.penalty

@@ -33,18 +33,20 @@ from rankfill.models.base.settings import (
     check_word,
 )
 from rankfill.models.convex.model import PenalisedModel, TraceNormModel
-from rankfill.models.convex.objectives import Penalised
+from rankfill.models.convex.objectives import KINKED, Penalised
 from rankfill.models.convex.offset import Offset
 from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.models.convex.solvers.constraint_generation import ConstraintGeneration, Schedule
 from rankfill.models.convex.solvers.rank_one_terms import BlockRule
 from rankfill.objectives.losses import CURVATURE
 
+PUBLISHED: dict[Schedule, bool] = {"published-tightening": False, "published-weights": True}
+"""The schedules as published, and whether they are for non-negative terms."""
 _FOLD_IN_STEPS = 50
 
 
 class PrimalDual(PenalisedModel):
-    """Convex completion that adds one direction after another, for any of four losses.
+    """Convex completion that adds one direction after another, for any of five losses.
 
     The rank is low from the start. Use it for losses other than the squared error, for signs (`loss="logistic"`), and
     for non-negative factors; with the squared error `TraceTradeoff` is quicker.
@@ -56,16 +58,19 @@ class PrimalDual(PenalisedModel):
     penalty : float, optional
         Pull of the singular values towards zero, above 0; more gives a lower rank. By default the level of noise in the
         data. `largest_penalty` tells from where on nothing is learned.
-    loss : {"squared", "absolute", "huber", "logistic"}, default="squared"
+    loss : {"squared", "absolute", "epsilon-insensitive", "huber", "logistic"}, default="squared"
         What an error costs. "logistic" is for ratings of -1 and +1 and needs offset="none".
     epsilon : float, default=0.5
-        Size of errors, above 0, up to which the loss "huber" is half the square; beyond it grows in proportion.
+        Size of errors, above 0, up to which the loss "huber" is half the square and "epsilon-insensitive" is zero;
+        beyond it both grow in proportion.
     nonnegative : bool, default=False
         Whether all factors are zero or above, which makes them readable as topics. It needs offset="none" and ratings
         of zero or above.
-    schedule : {"newest", "full", "retighten"}, default="retighten"
+    schedule : {"newest", "full", "retighten", "published-tightening", "published-weights"}, default="retighten"
         What moves in a pass. "newest" moves the newest term alone and ends above the optimum, "full" all terms on the
-        side of the users, "retighten" all terms on both sides.
+        side of the users, "retighten" all terms on both sides. Two are as published, to be compared with:
+        "published-tightening" turns terms by power steps, after which the objective may be higher, and
+        "published-weights" moves nothing but the weights of non-negative terms. Both need loss="squared".
     max_rank : int, optional
         Most terms, at least 1. By default as many as the penalty leaves.
     offset : {"none", "mean", "bias"}, default="bias"
@@ -176,6 +181,8 @@ class PrimalDual(PenalisedModel):
         check_positive("epsilon", self.epsilon)
         if self.max_rank is not None:
             check_whole("max_rank", self.max_rank, 1)
+        if self.schedule in PUBLISHED:
+            self._check_published(PUBLISHED[self.schedule])
         if self.loss == "logistic":
             check_signs(ratings)
         for needs, words in ((self.nonnegative, "nonnegative=True"), (self.loss == "logistic", 'loss="logistic"')):
@@ -185,6 +192,13 @@ class PrimalDual(PenalisedModel):
                 )
         if self.nonnegative:
             check_no_negative(ratings, "nonnegative=True", "use ratings.shifted()")
+
+    def _check_published(self, nonnegative: bool) -> None:
+        if self.loss != "squared" or bool(self.nonnegative) != nonnegative:
+            raise ValueError(
+                f'schedule="{self.schedule}" is for loss="squared" and nonnegative={nonnegative}, found '
+                f'loss={self.loss!r} and nonnegative={self.nonnegative!r}; set these, or use schedule="retighten"'
+            )
 
     def _penalised(self, penalty: float) -> Penalised:
         return Penalised(penalty, self.loss, float(self.epsilon))
@@ -214,7 +228,7 @@ class PrimalDual(PenalisedModel):
 
     def _fit_rows(self, known: Ratings, rows: NDArray[np.float32], ridge: Ridge) -> None:
         """For losses other than ½e², on parabolas that touch them from above and have the same curvature everywhere;
-        for |e| around a centre that moves with each, as in `proximal_points.py`.
+        for those with a kink around a centre that moves with each, as in `proximal_points.py`.
         """
         ridge = replace(ridge, nonnegative=bool(self.nonnegative))
         if self.loss == "squared":
@@ -227,7 +241,7 @@ class PrimalDual(PenalisedModel):
             errors = residuals(known.by_user, rows, self._items.array, self.offset_)
             steps = rule.slopes(known.values, errors + centre) / curvature
             towards = steps - centre - errors
-            if self.loss == "absolute":
+            if self.loss in KINKED:
                 towards, centre = towards + steps, steps
             super()._fit_rows(known.with_values(towards.__add__), rows, ridge)
         return None

@@ -23,13 +23,13 @@ are put back to zero when a round makes them negative (biases are free).
 A pass makes a round for every rating. The ratings are put once into a grid of blocks, at most 32 × 32, that depends
 on the ratings and the seed alone (12 bytes a rating); blocks that share no row are worked on at the same time. So the
 result is the same to the bit for any number of threads. The objective in `history_` has each loss before its round and
-the penalty after the pass. `averaging` gives the mean of the factors after each pass (Polyak and Ruppert) instead of
-the last; rounds go on from the last.
+the penalty after the pass. `averaging` gives means of the iterates (Polyak and Ruppert) instead of the last: of those
+after each pass, or of each row over all the rounds that moved it; rounds go on from the last.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,12 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import RowPair, padded
 from rankfill.kernels.gradients import (
+    NO_MEANS,
     GradientRule,
     Grid,
     LossName,
     RoundSums,
+    RowMeans,
     StepName,
     gradient_online,
     gradient_pass,
@@ -52,6 +54,8 @@ from rankfill.models.base.training import Callback, Training, order_seed
 from rankfill.models.gradient.rounds_online import RoundsOnline
 from rankfill.models.gradient.stream_units import units_after
 from rankfill.objectives.measures import Measure
+
+Averaging = Literal["none", "pass", "step"]
 
 
 class SGD(RoundsOnline):
@@ -79,8 +83,9 @@ class SGD(RoundsOnline):
     shrinkage : float, optional
         Pull of every row towards zero that does not grow with its ratings: rows with few ratings stay near zero. By
         default the best of a few on ratings kept aside. Biases are held by at most 5 of it.
-    averaging : bool, default=False
-        Answer with the mean of the factors after each pass instead of the last: smoother where steps do not fall.
+    averaging : {"none", "pass", "step"}, default="none"
+        Answer with a mean of the factors instead of the last ones: smoother where steps do not fall. "pass" takes the
+        mean of those after each pass, "step" of those after each rating of a row, from the first. A stream takes none.
     nonnegative : {"both", "items", "users", "none"}, default="none"
         Which factors must not be negative, so that they can be read as topics. Biases are free. "both" needs ratings
         of zero and above.
@@ -151,7 +156,7 @@ class SGD(RoundsOnline):
         power: float = 0.5,
         penalty: float = 0.04,
         shrinkage: float | None = None,
-        averaging: bool = False,
+        averaging: Averaging = "none",
         nonnegative: Nonnegative = "none",
         biases: bool = True,
         epsilon: float = 0.5,
@@ -167,7 +172,7 @@ class SGD(RoundsOnline):
         self.power = power
         self.penalty = penalty
         self.shrinkage = shrinkage
-        self.averaging = averaging
+        self.averaging: Averaging = averaging
         self.nonnegative: Nonnegative = nonnegative
         self.biases = biases
         self.epsilon = epsilon
@@ -201,6 +206,7 @@ class SGD(RoundsOnline):
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
         check_word("step", self.step, StepName)
+        check_word("averaging", self.averaging, Averaging)
         check_positive("rate", self.rate)
         check_positive("power", self.power, or_zero=True)
         check_positive("epsilon", self.epsilon, or_zero=True)
@@ -218,35 +224,43 @@ class SGD(RoundsOnline):
             (ratings.n_users, ratings.n_items),
             self.seed,
         )
-        apart = self.averaging or self._scale != 1
+        apart = self.averaging != "none" or self._scale != 1
         moving = self._to_units() if apart else (self._users.array, self._items.array)
         with Training(self, validation, callbacks) as training:
+            means = (
+                (RowMeans.of(moving[0]), RowMeans.of(moving[1])) if self.averaging == "step" else (NO_MEANS, NO_MEANS)
+            )
             if apart:
-                training.carry(users=moving[0], items=moving[1])
+                own = {"user_means": means[0].rows, "item_means": means[1].rows}
+                counts = {"user_rounds": means[0].met, "item_rounds": means[1].met}
+                training.carry(users=moving[0], items=moving[1], **own, **counts)
             for epoch in training.epochs():
-                sums = self._pass(grid, moving, epoch)
-                self._publish_pass(moving, epoch)
+                sums = self._pass(grid, moving, epoch, means)
+                self._publish_pass(moving, epoch, means)
                 training.report(
                     self._scale**2 * sums.loss + self._penalty_term(), self._train_error(sums, len(ratings))
                 )
 
-    def _pass(self, grid: Grid, moving: RowPair, epoch: int) -> RoundSums:
+    def _pass(self, grid: Grid, moving: RowPair, epoch: int, means: tuple[RowMeans, RowMeans]) -> RoundSums:
         rng = np.random.default_rng(order_seed(self.seed, epoch))
         strata = rng.permutation(grid.groups).astype(np.int32)
         memory = self._user_memory.array, self._item_memory.array
         held = self._held(self._user_counts.array), self._held(self._item_counts.array)
-        sums = gradient_pass(grid, strata, *moving, *memory, *held, self._rule(), self._rounds)
+        sums = gradient_pass(grid, strata, *moving, *memory, *held, self._rule(), self._rounds, means)
         self._rounds += len(grid.values)
         self._refuse_divergence(moving)
         return sums
 
-    def _publish_pass(self, moving: RowPair, epoch: int) -> None:
-        """Shows the rows after a pass: the last ones, or with averaging the mean of those after each pass."""
-        if not self.averaging and self._scale == 1:
+    def _publish_pass(self, moving: RowPair, epoch: int, means: tuple[RowMeans, RowMeans]) -> None:
+        """Shows the rows after a pass: the last ones, or the mean that `averaging` asks for."""
+        if self.averaging == "none" and self._scale == 1:
             return
         for side, own in enumerate((self._users, self._items)):
-            shown = self._in_ratings(moving[side], side)
-            if self.averaging and epoch > 1:
+            rows = moving[side]
+            if self.averaging == "step":  # a row that no round has moved stays as it is
+                rows = np.where(means[side].met[:, None] > 0, means[side].rows, rows)
+            shown = self._in_ratings(rows, side)
+            if self.averaging == "pass" and epoch > 1:
                 shown = own.array + (shown - own.array) / np.float32(epoch)
             own.array[:] = shown
 

@@ -112,9 +112,10 @@ class PassiveAggressive(OnlineFactorModel):
     slack : {"linear", "quadratic", "none"}, default="linear"
         What an error that is left costs. "linear" hardly heeds ratings that are far off, "quadratic" follows them more
         the further they are, and "none" meets every rating exactly.
-    root : {"approximate", "exact", "bisection"}, default="approximate"
+    root : {"approximate", "exact", "bisection", "published-bisection"}, default="approximate"
         How the step of a non-negative row is found. The paper finds "approximate" as good as the others, and it is
-        the fastest.
+        the fastest. "published-bisection" is the paper's algorithm 2 as it stands, from the widest bracket; it needs
+        nonnegative="both". "bisection" begins near the root and knows rows of either sign.
     nonnegative : {"both", "items", "users", "none"}, default="both"
         Which factors must not be negative. With "both" ratings must not be negative either.
     recipe : {"averaged", "paper"}, default="averaged"
@@ -228,6 +229,10 @@ class PassiveAggressive(OnlineFactorModel):
         check_word("slack", self.slack, Slack)
         check_word("root", self.root, Root)
         check_positive("epsilon", self.epsilon, or_zero=True)
+        if self.root == "published-bisection" and self.nonnegative != "both":
+            raise ValueError(
+                f'root="published-bisection" needs nonnegative="both", found {self.nonnegative!r}; use root="bisection"'
+            )
         if self.C != "auto":
             check_positive("C", self.C, remedy="small values (0.001 to 0.1) move gently")
         if self.nonnegative == "both":

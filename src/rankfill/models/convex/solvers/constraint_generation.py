@@ -10,11 +10,16 @@ rises:
     full        one direction a pass, then all v in turn until they gain little (the O(1/r) theorem of the paper)
     retighten   several directions a pass; all v in turn, and all b likewise with users and items swapped, some times
                 over; then Z is rewritten in its singular vectors, where L is the objective. Where updates are not exact
-                or Z cannot be rewritten, a long step on in the same direction is tried. The paper tightens b by power
-                steps on Q, which can raise L.
+                or Z cannot be rewritten, a long step on in the same direction is tried
 
-The absolute loss has a kink, which takes the proximal points of `proximal_points.py`. These may raise the objective, so
-a pass that does not lower it keeps the best Z so far.
+Two more are as published, to be compared with; the first is for ½e², the second for non-negative terms under ½e²:
+
+    published-tightening    one direction a pass; then each b takes a power step on Q, b ← QᵀQb, and its v is found
+                            anew. Nothing says that the new pair is better than the old: L can rise.
+    published-weights       one direction a pass; then the weight ω of each term is found anew, a and b stay (eq. 30)
+
+The losses with a kink, |e| and max(|e| − ε, 0), take the proximal points of `proximal_points.py`. These may raise the
+objective, so a pass that does not lower it keeps the best Z so far.
 """
 
 from collections.abc import Iterator
@@ -27,7 +32,7 @@ from rankfill.models.convex.solvers.proximal_points import ProximalPoints
 from rankfill.models.convex.solvers.rank_one_terms import BlockRule, Terms
 from rankfill.models.convex.solvers.separation import Separation
 
-Schedule = Literal["newest", "full", "retighten"]
+Schedule = Literal["newest", "full", "retighten", "published-tightening", "published-weights"]
 
 _FEWEST, _STARTS = 8, 8
 _SWEEPS, _SLOW_SWEEPS, _GROWTH = 2, 8, 0.5
@@ -35,13 +40,13 @@ _SWEEPS, _SLOW_SWEEPS, _GROWTH = 2, 8, 0.5
 _MOST_TURNS, _LITTLE = 200, 0.05
 """With the schedule "full", a pass ends with a turn that gains less than this share of what the pass has gained."""
 _PATIENCE = 5
-"""Searches for a better point that count as one pass of the absolute loss while they are in vain."""
+"""Searches for a better point that count as one pass of a loss with a kink while they are in vain."""
 _NARROW = 0.3
 """Where the centre of `ProximalPoints` stays: the width of the rounding, in units of `rounding`."""
 
 
 class ConstraintGeneration:
-    """`rounding` is the width over which the kink of the absolute loss is rounded off.
+    """`rounding` is the width over which the kink of a loss is rounded off.
 
     For non-negative terms, each pass adds to `agreement` the share of the starts that found the best direction.
     """
@@ -71,7 +76,7 @@ class ConstraintGeneration:
 
     def iterates(self) -> Iterator[Iterate]:
         """One pass at a time, for ever."""
-        if self._objective.loss == "absolute":
+        if self._objective.has_kink:
             yield from self._best_points()
         while True:
             self._make_pass()
@@ -79,7 +84,7 @@ class ConstraintGeneration:
 
     def _best_points(self) -> Iterator[Iterate]:
         """A pass that did not find a better point, than the start to begin with, goes on for a while."""
-        points, in_vain = ProximalPoints(self._terms), 0
+        points, in_vain = ProximalPoints(self._terms, self._objective), 0
         points.note()
         while True:
             self._make_pass()
@@ -118,6 +123,10 @@ class ConstraintGeneration:
                 terms.move_users(first=old_rank)
         elif self._schedule == "full":
             _move_until_still(terms)
+        elif self._schedule == "published-tightening":
+            terms.take_power_steps()
+        elif self._schedule == "published-weights":
+            terms.move_weights()
         else:
             slow = self._nonnegative or not exact
             terms.tighten()

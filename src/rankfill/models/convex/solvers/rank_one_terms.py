@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from rankfill.kernels import BlockLoss, Rows, block_pass, block_weight
 from rankfill.linalg import LowRank
-from rankfill.models.convex.objectives import Penalised
+from rankfill.models.convex.objectives import KINKED, Penalised
 from rankfill.models.convex.problem import Problem
-from rankfill.objectives.losses import loss_slopes, loss_values
+from rankfill.objectives.losses import beyond, loss_slopes, loss_values
 
 Vector = NDArray[np.float64]
 
@@ -29,27 +29,30 @@ _LONGEST = 1000
 
 
 class BlockRule(NamedTuple):
-    """What a block update minimises. |e| is rounded off: e²/2δ up to δ, the width, and |e| − ½ δ beyond."""
+    """What a block update minimises. Losses with a kink are rounded off: with d = max(|e| − ε, 0), the `tube` ε being 0
+    for |e|, they are d²/2δ up to d = δ, the width, and d − ½ δ beyond.
+    """
 
     penalty: float
     loss: BlockLoss = "squared"
     width: float = 0.0
     nonnegative: bool = False
+    tube: float = 0.0
 
     @classmethod
     def of(cls, objective: Penalised, rounding: float, *, nonnegative: bool) -> "BlockRule":
-        """`rounding` is the width for |e|; other losses have their own."""
-        width = rounding if objective.loss == "absolute" else objective.width
-        return cls(objective.penalty, objective.loss, width, nonnegative)
+        """`rounding` is the width for losses with a kink; others have their own."""
+        width = rounding if objective.has_kink else objective.width
+        return cls(objective.penalty, objective.loss, width, nonnegative, objective.tube)
 
     def costs(self, ratings: NDArray[np.float32], residual: Vector) -> Vector:
-        if self.loss == "absolute":
-            return loss_values("huber", ratings, residual, self.width) / self.width
+        if self.loss in KINKED:
+            return loss_values("huber", ratings, beyond(residual, self.tube), self.width) / self.width
         return loss_values(self.loss, ratings, residual, self.width)
 
     def slopes(self, ratings: NDArray[np.float32], residual: Vector) -> Vector:
-        if self.loss == "absolute":
-            return loss_slopes("huber", ratings, residual, self.width) / self.width
+        if self.loss in KINKED:
+            return loss_slopes("huber", ratings, beyond(residual, self.tube), self.width) / self.width
         return loss_slopes(self.loss, ratings, residual, self.width)
 
 
@@ -68,22 +71,33 @@ class Side:
 
     def best(self, own: Vector, other: Vector, rule: BlockRule) -> Vector:
         """What should stand in the place of `own` beside the unit vector `other`."""
-        slopes, curvatures = self._sums(self._other_scale * other, rule.loss, rule.width)
-        curvatures *= self._own_scale**2
-        slopes = self._own_scale * slopes + own * curvatures
+        slopes, curvatures = self._parabolas(own, other, rule)
         if rule.nonnegative:
             slopes = np.maximum(slopes, 0.0)
         weight = block_weight(slopes, curvatures, rule.penalty)
         return weight * slopes / (1 + weight * curvatures)
+
+    def best_weight(self, own: Vector, other: Vector, weight: float, rule: BlockRule) -> float:
+        """What should stand in the place of ω where both vectors stay; not below 0."""
+        slopes, curvatures = self._parabolas(weight * own, other, rule)
+        return max(0.0, float(own @ slopes) - rule.penalty) / (float(own**2 @ curvatures) or 1.0)
 
     def settle(self) -> None:
         """Brings the residuals up to date."""
         if self._own.any():
             self._sums(np.zeros(len(self._other)))
 
-    def _sums(self, other: Vector, loss: BlockLoss = "squared", width: float = 0.0) -> tuple[Vector, Vector]:
+    def _parabolas(self, own: Vector, other: Vector, rule: BlockRule) -> tuple[Vector, Vector]:
+        """Slope and curvature of the losses in each number of v beside `other`, the slope where v is 0."""
+        slopes, curvatures = self._sums(self._other_scale * other, rule.loss, rule.width, rule.tube)
+        curvatures *= self._own_scale**2
+        return self._own_scale * slopes + own * curvatures, curvatures
+
+    def _sums(
+        self, other: Vector, loss: BlockLoss = "squared", width: float = 0.0, tube: float = 0.0
+    ) -> tuple[Vector, Vector]:
         self._other[:, 2] = other
-        sums = block_pass(self.rows, self.residual, self._own, self._other, loss, width)
+        sums = block_pass(self.rows, self.residual, self._own, self._other, loss, width, tube)
         self._own[:] = 0.0
         return sums
 
@@ -134,13 +148,18 @@ class Terms:
         self.users, self.items = np.vstack([self.users, users.T]), np.vstack([self.items, items.T])
         self.weights = np.append(self.weights, np.zeros(users.shape[1]))
 
+    @property
+    def ratings(self) -> NDArray[np.float32]:
+        """In order by user."""
+        return self._problem.ratings
+
     def objective(self) -> float:
         """L."""
         return self._objective_of(self.residual, float(self.weights.sum()))
 
     def slopes(self) -> Vector:
         """dℓ/de at the residuals."""
-        return self.rule.slopes(self._problem.pattern.by_user.values, self.residual)
+        return self.rule.slopes(self.ratings, self.residual)
 
     def move_ratings(self, change: Vector) -> None:
         """`change` is in order by user; the terms stay."""
@@ -153,6 +172,31 @@ class Terms:
             after = self.by_user.best(before, b, self.rule)
             self.by_user.queue(0, before - after, b)
             self._place(term, self.users, after)
+        self._finish()
+
+    def move_weights(self) -> None:
+        """Every term: a and b stay, ω moves."""
+        for term in range(self.rank):
+            a, b, before = self.users[term], self.items[term], float(self.weights[term])
+            self.weights[term] = self.by_user.best_weight(a, b, before, self.rule)
+            self.by_user.queue(0, (before - self.weights[term]) * a, b)
+        self._finish()
+
+    def take_power_steps(self) -> None:
+        """Every term: b takes a step of the power method on Q and ω a is found for it. L may rise."""
+        for term in range(self.rank):
+            matrix = self._problem.descent(self.slopes())
+            b = matrix.transposed_times(matrix.times(self.items[term][:, None]))[:, 0]
+            length = math.sqrt(b @ b)
+            if length == 0:
+                continue
+            before, b = self.weights[term] * self.users[term], b / length
+            self.by_user.queue(0, before, self.items[term])
+            after = self.by_user.best(np.zeros_like(before), b, self.rule)
+            self.by_user.queue(0, -after, b)
+            self.items[term] = b
+            self._place(term, self.users, after)
+            self.by_user.settle()
         self._finish()
 
     def tighten(self) -> None:
@@ -193,7 +237,7 @@ class Terms:
             self.hold(best)
 
     def _objective_of(self, residual: Vector, trace_norm: float) -> float:
-        costs = self.rule.costs(self._problem.pattern.by_user.values, residual)
+        costs = self.rule.costs(self.ratings, residual)
         return float(costs.sum()) + self.rule.penalty * trace_norm
 
     def _place(self, term: int, vectors: Vector, weighted: Vector) -> float:
