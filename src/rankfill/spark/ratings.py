@@ -1,11 +1,12 @@
 """Ratings in blocks on a cluster, as models see them: what they ask is answered there, a job at a time.
 
-Half a pass is one job of one stage. Each block is one task: its compressed rows come from the cache of its executor,
-the rows of the other side come whole with the task, and the rows that moved go back to the driver as bytes. Nothing is
+Half a pass is one job of one stage. Each block is one task: its compressed rows lie at its executor (`stored.py`), the
+rows of the other side come whole with the task, and the rows that moved go back to the driver as bytes. Nothing is
 shuffled and no state is kept on the cluster, so that there is no lineage to grow, and a lost executor costs its blocks.
 """
 
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rankfill.data import Ratings, Vocabulary
-from rankfill.data.checks import finite_float32
 from rankfill.data.ratings.passing import RowStep, Side, Tally, sums_by_row
 from rankfill.data.scale import Ends
 from rankfill.kernels import Rows, own_threads, padded
@@ -27,16 +27,14 @@ from rankfill.spark.frames import (
     Factors,
     as_bytes,
     check_columns,
-    from_bytes,
     ids_of,
     keys_of_partitions,
     number_of_tasks,
-    pieces,
     vocabulary_of,
 )
+from rankfill.spark.stored import Source, Transform
 
 BYTES_OF_BLOCK = 128 * 2**20
-Transform = Callable[[NDArray[np.float32]], ArrayLike]
 
 
 class CountedRows(NamedTuple):
@@ -65,6 +63,8 @@ class ClusterRatings(Ratings):
         self._frames: dict[Side, Any] = {}
         self._summaries: dict[Side, dict[str, list[Any]]] = {}
         self._transforms: tuple[Transform, ...] = ()
+        self._sent: set[Side] = set()
+        self._token = uuid.uuid4().hex
 
     @classmethod
     def gather(
@@ -122,7 +122,9 @@ class ClusterRatings(Ratings):
 
     def release(self) -> None:
         """Frees what the cluster keeps."""
-        for frame in self._frames.values():
+        for side, frame in self._frames.items():
+            if side in self._sent:
+                frame.select("first").mapInArrow(Source(self._name(side)).remove, "first long").count()
             frame.unpersist()
 
     def __len__(self) -> int:
@@ -171,7 +173,7 @@ class ClusterRatings(Ratings):
         return float(ends.lowest[0]), float(ends.highest[-1])
 
     def _squares(self, value: float) -> NDArray[np.float64]:
-        found = self._run("user", Squares(value), "first long, squares binary")
+        found = self._run("user", Squares(value, Source(self._name("user"))), "first long, squares binary")
         return np.concatenate([np.frombuffer(each, np.float64) for each in found["squares"]])
 
     def with_values(self, transform: Transform) -> Self:
@@ -182,7 +184,7 @@ class ClusterRatings(Ratings):
 
     def of_user_rows(self, chosen: NDArray[np.bool_]) -> Ratings:  # type: ignore[override]
         """The ratings of some users, brought here."""
-        found = self._run("user", Chosen(chosen, self._transforms), "first long, indices binary, ratings binary")
+        found = self._run("user", Chosen(chosen, self._source("user")), "first long, indices binary, ratings binary")
         indptr = np.concatenate([[0], np.cumsum(np.where(chosen, self._counts["user"], 0))])
         indices = np.concatenate([np.frombuffer(each, np.int32) for each in found["indices"]])
         values = np.concatenate([np.frombuffer(each, np.float32) for each in found["ratings"]])
@@ -192,7 +194,7 @@ class ClusterRatings(Ratings):
         self, side: Side, step: RowStep, moving: NDArray[np.float32], fixed: NDArray[np.float32]
     ) -> tuple[float, ...]:
         begun = Factors(moving) if step.goes_on else None
-        task = HalfPass(step, moving.shape[1], begun, Factors(fixed), self._transforms)
+        task = HalfPass(step, moving.shape[1], begun, Factors(fixed), self._source(side))
         found = self._run(side, task, "first long, rows binary, n_rows long, sums array<double>")
         for first, rows, n_rows in zip(found["first"], found["rows"], found["n_rows"], strict=True):
             moved = np.frombuffer(rows, np.float32).reshape(n_rows, -1)
@@ -201,20 +203,25 @@ class ClusterRatings(Ratings):
         return tuple(np.array(found["sums"], np.float64).sum(axis=0).tolist())
 
     def _run(self, side: Side, task: Callable[[Batches], Batches], schema: str) -> dict[str, list[Any]]:
-        """One job over the blocks of a side: the answers in the order of the blocks."""
-        blocks = self._frames[side].select("first", "indptr", "indices", "ratings")
-        answers: dict[str, list[Any]] = blocks.mapInArrow(task, schema).toArrow().sort_by("first").to_pydict()
+        """One job over the blocks of a side, two where some have to be sent again; answers in the order of blocks."""
+        frame, tables = self._frames[side], []
+        wanted = set(self._summaries[side]["first"])
+        if side in self._sent:
+            tables = [frame.select("first").mapInArrow(task, schema).toArrow()]
+            wanted -= set(tables[0].column("first").to_pylist())
+        if wanted:
+            whole = frame.select("first", "indptr", "indices", "ratings")
+            some = whole.filter(whole["first"].isin(sorted(wanted))) if tables else whole
+            tables.append(some.mapInArrow(task, schema).toArrow())
+            self._sent.add(side)
+        answers: dict[str, list[Any]] = pa.concat_tables(tables).sort_by("first").to_pydict()
         return answers
 
+    def _name(self, side: Side) -> str:
+        return f"rankfill-{self._token}-{side}"
 
-def _blocks(batches: Batches, transforms: tuple[Transform, ...]) -> Iterator[tuple[int, Rows]]:
-    """The numbers of the first rows of blocks, and the blocks."""
-    for piece in pieces(batches):
-        values = from_bytes(piece["ratings"], np.float32)
-        for transform in transforms:
-            values = finite_float32(transform(values))
-        rows = Rows(from_bytes(piece["indptr"], np.int64), from_bytes(piece["indices"], np.int32), values)
-        yield piece["first"].as_py(), rows
+    def _source(self, side: Side) -> Source:
+        return Source(self._name(side), self._transforms)
 
 
 @dataclass(frozen=True)
@@ -225,11 +232,11 @@ class HalfPass:
     stride: int
     moving: Factors | None
     fixed: Factors
-    transforms: tuple[Transform, ...]
+    source: Source
 
     def __call__(self, batches: Batches) -> Batches:
         fixed = None
-        for first, rows in _blocks(batches, self.transforms):
+        for first, rows in self.source.blocks(batches):
             fixed = self.fixed.rows() if fixed is None else fixed
             begun = self.moving
             moving = padded(rows.n_rows, self.stride) if begun is None else begun.rows(first, first + rows.n_rows)
@@ -245,9 +252,10 @@ class Squares:
     """The task that adds the squares of distances from a value, by row."""
 
     value: float
+    source: Source
 
     def __call__(self, batches: Batches) -> Batches:
-        for first, rows in _blocks(batches, ()):
+        for first, rows in self.source.blocks(batches):
             squares = sums_by_row(rows, lambda values: np.square(values - self.value))
             yield pa.RecordBatch.from_pydict({"first": pa.array([first], pa.int64()), "squares": as_bytes(squares)})
 
@@ -257,10 +265,10 @@ class Chosen:
     """The task that hands out some rows."""
 
     chosen: NDArray[np.bool_]
-    transforms: tuple[Transform, ...]
+    source: Source
 
     def __call__(self, batches: Batches) -> Batches:
-        for first, rows in _blocks(batches, self.transforms):
+        for first, rows in self.source.blocks(batches):
             some = rows.of_rows(np.flatnonzero(self.chosen[first : first + rows.n_rows]))
             columns = {"first": pa.array([first], pa.int64()), "indices": as_bytes(some.indices)}
             yield pa.RecordBatch.from_pydict(columns | {"ratings": as_bytes(some.values)})
