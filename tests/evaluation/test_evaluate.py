@@ -9,7 +9,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import ndcg_score
 
-from rankfill import Bias, PassiveAggressive, Ratings, load
+from rankfill import Bias, PassiveAggressive, Popularity, Ratings, load, split
+from rankfill.data.synthetic import low_rank
 from rankfill.evaluation import evaluate
 from rankfill.models import Model
 
@@ -308,3 +309,10 @@ def test_what_cannot_be_evaluated_is_said_in_words() -> None:
             evaluate(model, test, scores=[wrong])
     with pytest.raises(TypeError, match=r"scores must be a list of names, found 'rmse'; write \['rmse'\]"):
         evaluate(model, test, scores="rmse")
+
+
+def test_scores_that_are_no_ratings_are_not_measured_against_ratings_unless_asked_for() -> None:
+    train, test = split(low_rank(40, 30, n_ratings=600, seed=0), test=0.2)
+    model = Popularity().fit(train)
+    assert list(evaluate(model, test)) == ["ndcg", "precision", "recall", "coverage"]
+    assert list(evaluate(model, test, scores=["rmse"])) == ["rmse"]

@@ -24,7 +24,6 @@ from rankfill.cli.shared import (
 from rankfill.cli.validation import LikedRule, parse_liked, warnings_as_notes
 from rankfill.data import read_ratings
 from rankfill.evaluation import evaluate as measure
-from rankfill.evaluation.evaluate import USUAL_SCORES
 from rankfill.objectives.scores import parse_score
 
 MEANINGS = {
@@ -70,7 +69,7 @@ def evaluate(
     fitted = read_model(model)
     names = parse_columns(columns)
     ratings = read_ratings(test, columns=names, timestamps=False, users=fitted.users_, items=fitted.items_)
-    names_of_scores = USUAL_SCORES if scores is None else [name.strip() for name in scores.split(",")]
+    names_of_scores = None if scores is None else [name.strip() for name in scores.split(",")]
     with warnings_as_notes():
         values = measure(fitted, ratings, n=n, liked=parse_liked(liked), scores=names_of_scores)
     if as_json:

@@ -11,7 +11,7 @@ from rankfill.models import Model
 from rankfill.models.base.judging import scores_of
 from rankfill.models.base.lists import learned_entries
 from rankfill.models.base.settings import check_whole
-from rankfill.objectives.scores import Score, parse_score
+from rankfill.objectives.scores import PREDICTION, Score, parse_score
 from rankfill.shown import html_table
 
 USUAL_SCORES = ("rmse", "mae", "nmae", "top5", "ndcg", "precision", "recall", "coverage")
@@ -52,7 +52,8 @@ def evaluate(
         at least the mean rating of this user in training; all; or those of at least that number.
     scores : collection of str, optional
         Names of the measures wanted, such as "rmse", "ndcg" or, for lists of 50, "recall@50". By default rmse, mae,
-        nmae, top5, ndcg, precision, recall and coverage; without those of lists, most of the time is saved.
+        nmae, top5, ndcg, precision, recall and coverage, or the last four alone where the model predicts no ratings;
+        without those of lists, most of the time is saved.
 
     Returns
     -------
@@ -106,4 +107,9 @@ def _checked(model: Model, n: int, liked: Liked, scores: Collection[str] | None)
     check_liked(liked)
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of names, found {scores!r}; write [{scores!r}]")
-    return {name: parse_score(name, int(n)) for name in (USUAL_SCORES if scores is None else scores)}
+    return {name: parse_score(name, int(n)) for name in (_usual_scores(model) if scores is None else scores)}
+
+
+def _usual_scores(model: Model) -> list[str]:
+    """What is measured where nothing is asked for: scores that are no ratings have no distance from ratings."""
+    return [name for name in USUAL_SCORES if model.predicts_ratings or name not in PREDICTION]

@@ -154,6 +154,9 @@ def test_kinds():
     assert kind([1, 1, 1, 2, 5]) == kind([3, 90, 80, 5000]) == "counts"
     assert kind([1, 2, 3, 4, 5]) == kind([0.5, 0.5, 3]) == kind([-3, 1, 1]) == kind([0, 0, 1]) == "ratings"
     assert kind([10, 60, 70, 100]) == "ratings"
+    plays = [*range(1, 13), 1, 1, 1, 2, 2, 3]
+    assert kind(plays) == "counts"
+    assert kind([13 - each for each in plays]) == kind(plays[2:10]) == "ratings"  # no lowest that most give; a scale
 
 
 def test_the_choice_does_not_depend_on_the_clock(ratings, fitted, monkeypatch):
@@ -224,8 +227,8 @@ def test_a_rehearsal_stands_for_a_model_that_is_fitted_anew(ratings, monkeypatch
     (train, rest), *_ = parts = keep_parts(ratings, 0)
     chosen = model.choices_.chosen("predict")
     assert model.predictor_.n_sweeps_ == 14
-    assert (chosen.model, chosen.note) == (repr(whole), f"tried as {short!r}")
-    assert f"predict; tried as {short!r}" in repr(model.choices_)
+    assert (chosen.model, chosen.note) == (repr(whole), "tried with sweeps=9")
+    assert "predict; tried with sweeps=9" in repr(model.choices_)
     squares = [len(rest) * rf.evaluate(short.fit(train), rest)["rmse"] ** 2 for train, rest in parts]
     assert chosen.error == pytest.approx(np.sqrt(sum(squares) / sum(len(rest) for _, rest in parts)), rel=1e-5)
     judged = rf.Auto(goal="predict").fit(train, validation=rest)

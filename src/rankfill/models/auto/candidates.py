@@ -57,6 +57,13 @@ class Candidate:
         """What a trial fits, where the winner is `refitted` to everything, or is to be kept as it is."""
         return self.rehearsal if refitted and self.rehearsal is not None else self
 
+    def less_work(self) -> str:
+        """How the rehearsal differs, in words."""
+        if self.rehearsal is None:
+            return ""
+        own, other = self.model.get_params(), self.rehearsal.model.get_params()
+        return "tried with " + ", ".join(f"{name}={value!r}" for name, value in other.items() if value != own[name])
+
     def make(self, seed: int) -> Model:
         """The model, nothing learned."""
         fresh: Model = clone(self.model)

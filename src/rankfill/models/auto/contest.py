@@ -50,8 +50,8 @@ def hold(
         trials = _try_all(planned.tried, parts, jobs, seconds, seed, validation is not None, callbacks, notes)
     else:
         notes |= dict.fromkeys(planned.tried, "not tried: too few ratings")
-    tried_as = {trial.candidate: trial.candidate.tried(refitted=validation is None) for trial in trials}
-    notes |= {each: f"tried as {other.name}" for each, other in tried_as.items() if other is not each}
+    if validation is None:
+        notes |= {trial.candidate: trial.candidate.less_work() for trial in trials}
     winners = {job: _ranked(trials, suitable, job)[0] for job, asked in zip(_BADNESS, jobs, strict=False) if asked}
     fitted: dict[Candidate, Model] = {}
     for trial in winners.values():
