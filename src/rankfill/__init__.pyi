@@ -1,6 +1,7 @@
 """The public names and where they live; `__init__.py` loads them when first used."""
 
 from . import images as images
+from . import imputation as imputation
 from . import linear as linear
 from . import plots as plots
 from .comparing import Compared, Comparison, compare
@@ -21,7 +22,7 @@ from .data import (
     synthetic,
 )
 from .evaluation import certificate, cross_validate, cross_validate_stream, evaluate, path
-from .imputation import LowRankImputer
+from .imputation import LowRankImputer, PooledEstimate, multiple_imputation
 from .kernels import get_threads, set_threads
 from .models import (
     ALS,
@@ -95,6 +96,7 @@ __all__ = [
     "NearestNeighbors",
     "Part",
     "PassiveAggressive",
+    "PooledEstimate",
     "Popularity",
     "PrimalDual",
     "Ratings",
@@ -119,8 +121,10 @@ __all__ = [
     "factorization_variances",
     "get_threads",
     "images",
+    "imputation",
     "linear",
     "load",
+    "multiple_imputation",
     "path",
     "plots",
     "read_batches",

@@ -73,6 +73,12 @@ class GaussianFactors:
         centred.fill(self._precision)
         return np.where(np.isnan(table), centred.values + self.mean, table)
 
+    def factors(self) -> tuple[Table, NDArray[np.float64]]:
+        """W and ψ; W has no columns where the covariance is full."""
+        if self.rank >= len(self.covariance) - 1:
+            return np.zeros((len(self.covariance), 0)), np.zeros(len(self.covariance))
+        return self._loadings, self._noise
+
     def _passes(self, table: Table, init: Moments | None) -> Table:
         self.mean, self.scatter = init or Moments(np.zeros(table.shape[1]), _known_scatter(table))
         n_rows = len(table)
@@ -108,6 +114,7 @@ class GaussianFactors:
                 loadings = spread[:, None] * vectors[:, -self.rank :] * strength
             self._noise = np.maximum(variances - (loadings**2).sum(axis=1), LEAST_NOISE * variances)
             covariance = loadings @ loadings.T + np.diag(self._noise)
+            self._loadings = loadings
         self.covariance = covariance
         self._precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
 

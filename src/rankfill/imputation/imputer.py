@@ -12,9 +12,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfill.data import Ratings
 from rankfill.imputation.gaussian import GaussianFactors, Table
+from rankfill.imputation.posterior import Drawn, draw_parameters
 from rankfill.imputation.selection import choose_gaussian
 from rankfill.models import Model
 from rankfill.models.base.settings import check_positive, check_whole
+
+_PARAMETERS, _HOLES = 0, 1
+"""Streams of random numbers."""
+_PENALTY_OF_DRAWS = 1.0
+"""The best guess may leave relations out, draws may not: with rank and penalty chosen on entries held out, intervals
+of means held the truth in 85 instead of 95 of 100 tables with half of the entries missing by another column."""
 
 
 class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -34,10 +41,10 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         A rankfill model to fill with; it is copied, not changed. By default factor analysis.
     rank : int, optional
         Number of factors that describe a row, from 0. By default the best on held-out entries of the full covariance
-        matrix, … 4, 2, 1 and 0. Only without a model.
+        matrix, … 4, 2, 1 and 0; with `sample_posterior` the full one. Only without a model.
     penalty : float, optional
         Number of rows of uncorrelated columns to add to those seen; positive. More pulls towards the means of the
-        columns. By default the best of several on held-out entries. Only without a model.
+        columns. By default the best of several on held-out entries; with `sample_posterior` 1. Only without a model.
     held_out : float, default=0.1
         Share of the known entries on which rank and penalty are chosen; between 0 and 1.
     passes : int, default=30
@@ -46,13 +53,20 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         Stop when the correlations of the columns move by less than this in a pass (root mean square).
     clip : bool, default=True
         Whether to keep what is filled in within the range of its column. The `clip` of a model is not used.
+    sample_posterior : bool, default=False
+        Whether to draw what is filled in from all that the known entries leave open, mean and covariance among it,
+        instead of taking expectations. Other seeds give other draws, as `multiple_imputation` wants them; draws are not
+        clipped. Only without a model.
     seed : int, default=0
-        Seed of the choice of the entries held out.
+        Seed of the choice of the entries held out, and of the draws.
 
     Attributes
     ----------
-    model_ : GaussianFactors, Model or None
-        What has been learned; None where no column has two values.
+    model_ : GaussianFactors, Model, Drawn or None
+        What holes are filled from; None where no column has two values. With `sample_posterior` a mean and a covariance
+        that have been drawn.
+    fitted_ : GaussianFactors, Model or None
+        What has been learned; `model_` itself unless that is a draw.
     means_ : ndarray of shape (n_columns,)
         The mean of each column.
     scales_ : ndarray of shape (n_columns,)
@@ -82,6 +96,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         passes: int = 30,
         tol: float = 0.002,
         clip: bool = True,
+        sample_posterior: bool = False,
         seed: int = 0,
     ) -> None:
         self.model = model
@@ -91,6 +106,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.passes = passes
         self.tol = tol
         self.clip = clip
+        self.sample_posterior = sample_posterior
         self.seed = seed
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -112,13 +128,18 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self._check_settings()
         self._set_columns(table)
         standardised = self._standardise(table)
-        self.model_: Model | GaussianFactors | None = None  # no column has two values
+        self.fitted_: Model | GaussianFactors | None = None  # no column has two values
         if standardised.shape[1] and self.model is None:
-            self.model_ = choose_gaussian(
-                standardised, self.rank, self.penalty, self.held_out, self.passes, self.tol, self.seed
-            )
+            rank, penalty = self.rank, self.penalty
+            if self.sample_posterior:
+                rank, penalty = standardised.shape[1] if rank is None else rank, penalty or _PENALTY_OF_DRAWS
+            self.fitted_ = choose_gaussian(standardised, rank, penalty, self.held_out, self.passes, self.tol, self.seed)
         elif standardised.shape[1]:
-            self.model_ = self._fit_model(standardised)
+            self.fitted_ = self._fit_model(standardised)
+        self.model_: Model | GaussianFactors | Drawn | None = self.fitted_
+        if self.sample_posterior and isinstance(self.fitted_, GaussianFactors):
+            rng = np.random.default_rng([self.seed, _PARAMETERS])
+            self.model_ = draw_parameters(standardised, self.fitted_, self.passes, rng)
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
@@ -141,7 +162,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         filled = np.where(holes, self.means_, table)
         unsure = holes[:, self._varied]
         # A row with nothing known has the means already; one with nothing unknown needs no work.
-        rows = np.flatnonzero(unsure.any(axis=1) & ~unsure.all(axis=1))
+        drawn = isinstance(self.model_, Drawn)
+        rows = np.flatnonzero(unsure.any(axis=1) & (drawn | ~unsure.all(axis=1)))
         if len(rows):
             predicted = self._restore(self._predict(self._standardise(table[rows])))
             part = np.ix_(rows, self._varied)
@@ -170,6 +192,10 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         for name in ("rank", "penalty"):
             if self.model is not None and getattr(self, name) is not None:
                 raise ValueError(f"{name}={getattr(self, name)!r} goes with model=None; set it on the model instead")
+        if self.model is not None and self.sample_posterior:
+            raise ValueError(
+                f"sample_posterior=True draws from factor analysis, not from {self.model!r}; leave one out"
+            )
         if self.rank is not None:
             check_whole("rank", self.rank, 0)
         if self.penalty is not None:
@@ -202,7 +228,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def _restore(self, standardised: Table) -> Table:
         table = standardised * self.scales_[self._varied] + self.means_[self._varied]
-        return np.asarray(np.clip(table, self._lows, self._highs) if self.clip else table)
+        clip = self.clip and not isinstance(self.model_, Drawn)
+        return np.asarray(np.clip(table, self._lows, self._highs) if clip else table)
 
     def _fit_model(self, standardised: Table) -> Model:
         # What is filled in is clipped by column, which the model cannot do.
@@ -212,6 +239,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return model.fit(ratings.shifted(self._raised_by))
 
     def _predict(self, standardised: Table) -> Table:
+        if isinstance(self.model_, Drawn):
+            return self.model_.holes(standardised, np.random.default_rng([self.seed, _HOLES]))
         if isinstance(self.model_, GaussianFactors):
             return self.model_.fill(standardised)
         assert self.model_ is not None
