@@ -6,7 +6,7 @@ Subclasses answer by row number in `_score` and `_best_items`, for people not in
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,7 +148,7 @@ class Answers(Known):
         check_whole("n", n, 1)
         check_share("diversify", diversify)
         first, later = view._allowed_items(items, exclude, min_ratings)
-        find = view._finder(users, exclude_seen)
+        asked, people, find = view._finder(users, exclude_seen)
         wanted = min(n, len(view.items_))
         if diversify:
             pool = find_lists(find, min(POOL * n, len(view.items_)), first, later)
@@ -157,8 +157,6 @@ class Answers(Known):
             indices, scores = find_lists(find, wanted, first, later)
         found = view.items_.ids(np.maximum(indices.ravel(), 0)).reshape(indices.shape)
         found[indices < 0] = None if view.items_.of_strings else -1
-        asked = users.users.ids() if isinstance(users, Ratings) else np.atleast_1d(as_ids(users))
-        people = users if isinstance(users, Ratings) else view._learned_users(view._user_rows(users))
         return Recommendations(found, scores, asked, view._ratings_of_lists(people, indices))
 
     @abstractmethod
@@ -196,14 +194,20 @@ class Answers(Known):
             "with factors, such as ALS"
         )
 
-    def _finder(self, users: ArrayLike | Ratings, exclude_seen: bool) -> Callable[[int, NDArray[np.bool_]], Found]:
-        """What finds the n best allowed items of each of these users."""
+    def _finder(
+        self, users: ArrayLike | Ratings, exclude_seen: bool
+    ) -> tuple[NDArray[Any], NDArray[np.int32] | Ratings, Callable[[int, NDArray[np.bool_]], Found]]:
+        """The ids of these users, their rows (or ratings, of newcomers), and what finds their n best allowed items."""
         if isinstance(users, Ratings):
             newcomers = users
-            return lambda n, allowed: self._best_items_folded(newcomers, n, allowed, exclude_seen)
+            return (
+                users.users.ids(),
+                users,
+                lambda n, allowed: self._best_items_folded(newcomers, n, allowed, exclude_seen),
+            )
         rows = self._user_rows(users)
         learned, seen = self._learned_users(rows), self._seen_by(rows, exclude_seen)
-        return lambda n, allowed: self._best_items(learned, n, allowed, *seen)
+        return np.atleast_1d(as_ids(users)), learned, lambda n, allowed: self._best_items(learned, n, allowed, *seen)
 
     def _allowed_items(
         self, items: ArrayLike | None, exclude: ArrayLike | None, min_ratings: MinRatings
