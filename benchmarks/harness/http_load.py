@@ -64,9 +64,9 @@ async def load(port: int, requests: list[list[bytes]], seconds: float, pause: fl
 
 def post(path: str, body: bytes) -> bytes:
     """A request with a body."""
-    return b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%b" % (path.encode(), len(body), body)
+    return b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n%b" % (path.encode(), len(body), body)
 
 
 def get(path: str) -> bytes:
     """A request without."""
-    return b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path.encode()
+    return b"GET %b HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" % path.encode()

@@ -81,6 +81,16 @@ def test_similar_items_and_topics(client):
     assert client.topics(n=2)["topics"][0]["titles"][0].startswith("Film number")
 
 
+def test_topics_are_those_of_all_ratings_where_they_are_known(tmp_path, model_file, ratings_file, ratings, serving):
+    with serving(tmp_path / "state", model_file, "--ratings", ratings_file) as running:
+        expected = [list(topic.items) for topic in rf.topics(ratings, n=3)]
+        assert [topic["items"] for topic in running.client.topics(n=3)["topics"]] == expected
+        running.client.rate("m001", 1, 5)
+        assert running.client.topics(n=3)["sequence"] == 0  # kept while little has changed
+        running.client.forget("m002")
+        assert running.client.topics(n=3)["sequence"] == 2
+
+
 def test_items_are_found_by_words_and_added(client):
     assert client.items("number 17")["items"][0]["item"] == 17
     client.put_items({500: "A new one"})
@@ -151,6 +161,20 @@ def test_answers_carry_headers_that_protect_the_page(service):
         assert "default-src 'self'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_pages_of_other_sites_are_not_answered(service, client):
+    body, before = b'{"user": "m001", "item": 1, "rating": 3}', client.status()["sequence"]
+    for headers in ({"Origin": "https://elsewhere.example"}, {"Origin": "null"}, {"Host": "elsewhere.example"}):
+        request = urllib.request.Request(f"{service.address}/ratings", body, headers, method="POST")
+        with pytest.raises(urllib.error.HTTPError) as refusal:
+            urllib.request.urlopen(request)
+        with refusal.value as answer:
+            assert answer.code == 403
+    assert client.status()["sequence"] == before
+    own = urllib.request.Request(f"{service.address}/status", headers={"Origin": service.address})
+    with urllib.request.urlopen(own) as answer:
+        assert answer.status == 200
 
 
 def test_metrics_count_events_and_requests(service, client):

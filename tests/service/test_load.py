@@ -6,9 +6,12 @@ import threading
 import time
 
 import pytest
+import uvicorn
 
 import rankfill as rf
 from rankfill.client import Client, ServiceError
+from rankfill.service.connections import Impatient
+from rankfill.service.run import Service, Settings
 
 
 def test_every_answer_comes_from_the_model_of_its_sequence_number(tmp_path, model_file, serving):
@@ -52,7 +55,7 @@ def test_who_sends_too_much_at_once_is_asked_to_come_back(tmp_path, model_file, 
 
 def test_slow_cut_and_half_open_connections_hold_nobody_up(service, client):
     body = json.dumps({"user": "m001", "item": 1, "rating": 3}).encode()
-    head = b"POST /ratings HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body)
+    head = b"POST /ratings HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n" % len(body)
     beginnings = [b"", b"POST /rat", head, head + body[:5], b"GET /recommend/m001 HTTP/1.1\r\n", b"\x00\xff" * 50]
     before = client.status()["sequence"]
     opened = []
@@ -69,6 +72,32 @@ def test_slow_cut_and_half_open_connections_hold_nobody_up(service, client):
     for connection in opened[1::2]:
         connection.close()
     assert client.status()["sequence"] == before + 2
+
+
+def test_who_begins_no_request_is_hung_up_on(tmp_path, model_file, monkeypatch):
+    monkeypatch.setattr(Impatient, "seconds", 0.3)
+    service = Service(Settings(state=tmp_path / "state", model=model_file))
+    config = uvicorn.Config(service.app, port=0, http=Impatient, lifespan="off", log_level="error")
+    server = uvicorn.Server(config)
+    listening = threading.Thread(target=server.run)
+    listening.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        for beginning in (b"", b"GET /health/live HTTP/1.1\r\nhost: local"):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                connection.sendall(beginning)
+                assert connection.recv(1000).startswith(b"HTTP/1.1 408")
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:  # a kept connection may rest
+            for pause in (0.5, 0.0):
+                connection.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
+                time.sleep(pause)
+    finally:
+        server.should_exit = True
+        listening.join()
+        service.close()
 
 
 def test_a_body_that_does_not_arrive_is_given_up(tmp_path, model_file):

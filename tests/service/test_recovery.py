@@ -1,11 +1,13 @@
 """Nothing that was acknowledged is lost, whatever happens to the process, the disk or the clock."""
 
+import asyncio
 import http.client
 import os
 import random
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +16,11 @@ import pytest
 import rankfill as rf
 from rankfill.client import Client, ServiceError
 from rankfill.service import writer as writer_module
-from rankfill.service.events import Events
+from rankfill.service.events import Events, Refused
 from rankfill.service.log import EventLog
+from rankfill.service.refit import Refits
 from rankfill.service.run import Service, Settings
+from rankfill.service.writer import Submission
 
 KILLS = int(os.environ.get("RANKFILL_KILLS", "6"))
 """How often a service is killed; `make test-kills` does it 300 times."""
@@ -46,6 +50,34 @@ def everything_in(log):
     for some in log.since(0):
         events.extend(some)
     return events
+
+
+@contextmanager
+def up(state, **settings):
+    """A service in this process, without a listener."""
+    service = Service(Settings(state=state, **settings))
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def submit(service, *events, names=None, deed=None):
+    """Hands the writer events (user, item, rating), or a deed, and waits."""
+    columns = [list(column) for column in zip(*events, strict=True)] if events else [[], [], []]
+
+    async def wait():
+        submission = Submission(Events(*columns, [0] * len(events)), names or [None] * len(events), deed)
+        return await service.writer.submit(submission, asyncio.get_running_loop())
+
+    return asyncio.run(wait())
+
+
+@pytest.fixture(scope="module")
+def folding_file(tmp_path_factory, ratings):
+    path = tmp_path_factory.mktemp("folding") / "als.rankfill"
+    rf.ALS(rank=2, passes=3).fit(ratings).save(path)
+    return path
 
 
 def test_killed_at_any_moment_it_has_lost_nothing(tmp_path, model_file, start):
@@ -192,9 +224,8 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(tmp_path, model_fi
             if int(snapshot.stem) == 0:
                 continue
             snapshot.unlink()
-        service = Service(Settings(state=small / "state"))
-        assert service.log.last == taken
-        service.writer.stop()
+        with up(small / "state") as service:
+            assert service.log.last == taken
     finally:
         subprocess.run(["umount", "-l", small], check=False)
 
@@ -214,3 +245,112 @@ def test_many_events_are_replayed(tmp_path, model_file):
         assert service.writer.learning.model.n_ratings_ == 600 + 20_000
     finally:
         service.close()
+
+
+def test_a_model_that_folds_in_remembers_what_came_before_its_snapshot(tmp_path, folding_file, ratings):
+    with up(tmp_path / "state", model=folding_file, ratings=ratings) as service:
+        submit(service, ("somebody", 3, 5.0), ("somebody", 4, 1.0), ("m001", 7, 2.0))
+        expected = service.writer.learning.predict("somebody", [1, 2, 3])
+    with up(tmp_path / "state", ratings=ratings) as service:
+        learning = service.writer.learning
+        assert learning.rated_by("somebody") == [3, 4]
+        assert learning.predict("somebody", [1, 2, 3]) == expected
+        assert 7 in learning.rated_by("m001")
+
+
+def test_who_was_forgotten_comes_back_as_a_stranger(tmp_path, folding_file, ratings):
+    with up(tmp_path / "state", model=folding_file, ratings=ratings) as service:
+        submit(service, deed=lambda: service.writer.forget("m001"))
+    with up(tmp_path / "state", ratings=ratings) as service:
+        assert not service.writer.learning.knows("m001")
+        submit(service, ("m001", 3, 5.0))
+        assert service.writer.learning.rated_by("m001") == [3]
+    with up(tmp_path / "state", ratings=ratings) as service:
+        assert service.writer.learning.rated_by("m001") == [3]
+
+
+def test_forgetting_is_ended_by_the_next_start(tmp_path, model_file, monkeypatch):
+    state = tmp_path / "state"
+    with up(state, model=model_file) as service:
+        submit(service, ("forget-me", 1, 5.0), ("m001", 1, 5.0))
+    with monkeypatch.context() as patched, up(state) as service:
+        patched.setattr(service.writer, "save", lambda: None)  # it ends in the middle
+        submit(service, deed=lambda: service.writer.forget("forget-me"))
+    assert any(b"forget-me" in path.read_bytes() for path in (state / "snapshots").iterdir())
+    with up(state) as service:
+        assert not service.writer.learning.knows("forget-me")
+        assert service.writer.learning.knows("m001")
+        assert service.writer.applied == 3
+    assert not any(b"forget-me" in path.read_bytes() for path in state.rglob("*") if path.is_file())
+
+
+def test_who_is_forgotten_during_a_refit_does_not_come_back_with_it(tmp_path, model_file, ratings, monkeypatch):
+    with up(tmp_path / "state", model=model_file, ratings=ratings) as service:
+        submit(service, ("forget-me", 1, 5.0), ("stays", 1, 4.0))
+        refits = Refits(service.writer, ratings, after=0, every=0.0)
+
+        def meanwhile(learning, sequence):
+            assert learning.knows("m001")
+            for user in ("forget-me", "m001"):
+                submit(service, deed=lambda user=user: service.writer.forget(user))
+            submit(service, ("m001", 2, 3.0))
+
+        monkeypatch.setattr(refits, "_describe_items", meanwhile)
+
+        async def refit():
+            done = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            refits.start(loop, lambda: loop.call_soon_threadsafe(done.set))
+            await done.wait()
+
+        asyncio.run(refit())
+        submit(service, ("last", 1, 3.0))
+        learning = service.writer.learning
+        assert not refits.troubles
+        assert service.writer.metrics.refits._value.get() == 1
+        assert (learning.knows("forget-me"), learning.knows("stays")) == (False, True)
+        assert learning.rated_by("m001") == [2]
+
+
+def test_features_that_cannot_be_read_are_refused_before_they_are_written(tmp_path, ratings):
+    films = list(range(1, 31))
+    features = rf.Features.from_table(films, {"year": [1990 + film for film in films]})
+    path, state = tmp_path / "m.rankfill", tmp_path / "state"
+    rf.PassiveAggressive(rank=4, passes=3).fit(ratings, item_features=features).save(path)
+    with up(state, model=path) as service:
+        with pytest.raises(Refused, match="year must be a finite number") as refusal:
+            submit(service, deed=lambda: service.writer.put_items({700: "A film"}, {700: {"year": "long ago"}}))
+        assert refusal.value.status == 422
+        assert (service.log.last, service.log.items()) == (0, {})
+        submit(service, ("m001", 1, 5.0))
+        assert service.writer.applied == service.log.last == 1
+    with up(state) as service:
+        assert service.writer.applied == 1
+
+
+def test_what_cannot_be_learned_ends_learning_but_not_the_answers(tmp_path, model_file, monkeypatch):
+    with up(tmp_path / "state", model=model_file) as service:
+        with monkeypatch.context() as patched:
+            patched.setattr(service.writer.learning, "learn", lambda events: [][1])
+            for _ in range(2):
+                with pytest.raises(Refused, match="cannot go on learning") as refusal:
+                    submit(service, ("m001", 1, 5.0))
+                assert refusal.value.status == 503
+        assert (service.writer.applied, service.log.last) == (0, 1)
+    with up(tmp_path / "state") as service:
+        assert service.writer.applied == 1
+
+
+def test_names_of_events_are_not_kept_in_words(tmp_path, model_file):
+    with up(tmp_path / "state", model=model_file) as service:
+        submit(service, ("m001", 1, 5.0), names=["m001-at-noon"])
+        assert submit(service, ("m001", 1, 5.0), names=["m001-at-noon"])["repeated"] == 1
+    assert b"m001-at-noon" not in (tmp_path / "state" / "events.sqlite").read_bytes()
+
+
+def test_a_log_of_another_version_is_refused(tmp_path, model_file):
+    log = EventLog(tmp_path / "events.sqlite")
+    log._database.execute("PRAGMA user_version = 99")
+    log.close()
+    with pytest.raises(ValueError, match="has format 99"):
+        Service(Settings(state=tmp_path, model=model_file))

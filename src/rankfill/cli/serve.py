@@ -1,7 +1,7 @@
 """rankfill serve: a model that learns from every rating and answers over HTTP."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -87,11 +87,20 @@ def serve(
         snapshot_every=snapshot_every,
         longest_queue=queue,
     )
-    console().print(f"Listening on http://{host}:{port}; Ctrl-C stops.")
     try:
-        run(settings)
+        run(settings, _tell)
     except KeyboardInterrupt:
         console().print(f"Stopped. {state} holds everything; the same command goes on from there.")
+
+
+def _tell(address: str, about: dict[str, Any]) -> None:
+    """Says where the service listens, and what the start took."""
+    for trouble in about["troubles"]:
+        note(trouble)
+    replayed, seconds = about["replayed"], about["recovery_seconds"]
+    if about["snapshot"] or replayed:
+        console().print(f"Went on from event {about['snapshot']:,}: {replayed:,} replayed, {seconds:.2f} s in all.")
+    console().print(f"Listening on {address}; Ctrl-C stops.")
 
 
 def _token(path: Path) -> str:

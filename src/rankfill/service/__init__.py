@@ -6,7 +6,8 @@ snapshots.py  the model as of a sequence number, in files
 learning.py   how a model goes on learning, or stands in for that
 writer.py     the one thread that commits, learns and publishes
 refit.py      fitting anew in the background
-answers.py    what readers get
+answers.py    what readers get;  topic_lists.py  what goes together
+connections.py  connections that wait for no one
 app.py        routes, limits, tokens;  openapi.py, metrics.py, page/: what their names say
 """
 

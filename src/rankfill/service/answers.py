@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from rankfill.data import Ratings
 from rankfill.data.vocabulary import Id
 from rankfill.models import Explanation
 from rankfill.service.events import Refused, Rule
+from rankfill.service.topic_lists import TopicLists
 from rankfill.service.writer import Writer
-from rankfill.topics import topics
 
 MOST_LISTED = 1000
 _REASONS = 3
@@ -20,8 +21,8 @@ _REASONS = 3
 class Answers:
     """Questions to the model that the writer has published; each sees it as of one moment."""
 
-    def __init__(self, writer: Writer, rule: Rule, titles: dict[Id, str]) -> None:
-        self._writer, self._rule, self.titles = writer, rule, titles
+    def __init__(self, writer: Writer, topics: TopicLists, titles: dict[Id, str]) -> None:
+        self._writer, self._topics, self.titles = writer, topics, titles
 
     def recommend(self, user: Id, n: int, exclude_seen: bool, explain: bool) -> dict[str, Any]:
         """The list of a user; bestsellers for one who is not known."""
@@ -89,18 +90,22 @@ class Answers:
             )
 
     def topics(self, n: int) -> dict[str, Any]:
-        """The topics of a model whose factors can be read."""
-        with self._writer.reading:
-            model = self._writer.learning.model
+        """What goes together, in all ratings or by the factors of the model."""
         try:
-            found = topics(model, n=n, titles=self.titles)
+            sequence, found = self._topics.listed(n, self.titles.copy())
         except (TypeError, ValueError) as error:
             raise Refused(str(error), 409) from error
         listed = [
-            {"topic": topic.factor, "share": topic.share, "items": list(topic.items), "titles": list(topic.titles)}
+            {
+                "topic": topic.factor,
+                "label": topic.label,
+                "share": topic.share,
+                "items": list(topic.items),
+                "titles": list(topic.titles),
+            }
             for topic in found
         ]
-        return self._about(topics=listed)
+        return {"sequence": sequence, "topics": listed}
 
     def user(self, user: Id) -> dict[str, Any]:
         """All that is known about a user: events of the log, and what was rated before there was one."""
@@ -130,7 +135,7 @@ class Answers:
         ]
         unrated = [
             {"item": item, "title": title, "ratings": 0}
-            for item, title in self.titles.items()
+            for item, title in list(self.titles.items())  # titles come in on another thread
             if len(listed) < n and model.items_.row_of(item) < 0 and wanted in f"{title} {item}".casefold()
         ]
         return answer | {"items": (listed + unrated)[:n]}
@@ -139,8 +144,8 @@ class Answers:
         """Users whose id begins with the words."""
         with self._writer.reading:
             users, answer = self._writer.learning.model.users_.frozen(), self._about()
-        found = [user for user in users if str(user).startswith(words)]
-        return answer | {"users": found[:n]}
+        found = islice((user for user in users if str(user).startswith(words)), n)
+        return answer | {"users": list(found)}
 
     def _about(self, **answer: Any) -> dict[str, Any]:
         return {"sequence": self._writer.applied, **answer}

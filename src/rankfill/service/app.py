@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import re
 import time
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -33,6 +34,7 @@ _HEADERS = [
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"),
     (b"cache-control", b"no-store"),
 ]
+_OWN_HOST = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 _OPEN = ("/", "/health/live", "/page.js", "/page.css", "/icon.svg")
 """What is answered without a token: the page, which asks for one, and the sign of life."""
 
@@ -79,8 +81,8 @@ class App:
             await self._others(scope, receive, send)
             return
         started, answer, path = time.perf_counter(), _Counted(send), scope["path"]
-        if not self._allowed(scope, path):
-            await _reply(answer.send, 401, {"error": "give the token: Authorization: Bearer …"})
+        if refusal := self._stranger(scope, path):
+            await _reply(answer.send, refusal.status, {"error": str(refusal)})
         elif path == "/ratings" and scope["method"] == "POST":
             await self._take_ratings(scope, receive, answer.send)
         else:
@@ -89,11 +91,19 @@ class App:
         self._metrics.requests.labels(route, str(answer.status)).inc()
         self._metrics.seconds.labels(route).observe(time.perf_counter() - started)
 
-    def _allowed(self, scope: Scope, path: str) -> bool:
-        if self._token is None or path in _OPEN:
-            return True
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(given, self._token)
+    def _stranger(self, scope: Scope, path: str) -> Refused | None:
+        """Why a caller is not let in: pages of other sites never are, even where no token is asked for."""
+        headers = dict(scope["headers"])
+        host, origin = headers.get(b"host", b""), headers.get(b"origin")
+        if origin is not None and origin.partition(b"://")[2] != host:
+            return Refused("pages of other sites cannot call this service", 403)
+        if self._token is not None:
+            if path in _OPEN or hmac.compare_digest(headers.get(b"authorization", b""), self._token):
+                return None
+            return Refused("give the token: Authorization: Bearer …", 401)
+        if host and not _OWN_HOST.fullmatch(host):  # a name that a stranger has pointed at this machine
+            return Refused("without a token the service is reached as localhost or 127.0.0.1 only", 403)
+        return None
 
     async def _take_ratings(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -212,6 +222,7 @@ class App:
                 "users": len(model.users_),
                 "items": len(model.items_),
                 "ratings": model.n_ratings_,
+                "predicts_ratings": model.predicts_ratings,
                 "scale": [self._rule.lowest, self._rule.highest],
                 "string_users": self._rule.string_users,
                 "string_items": self._rule.string_items,
@@ -222,12 +233,15 @@ class App:
         )
 
     async def live(self, request: Request) -> Response:
-        return _json({"alive": self._writer.is_alive()}, 200 if self._writer.is_alive() else 503)
+        alive = self._writer.is_alive()
+        return _json({"sequence": self._writer.applied, "alive": alive}, 200 if alive else 503)
 
     async def ready(self, request: Request) -> Response:
         ready = self._writer.is_alive() and self._writer.failure is None
         about = self._readiness | {"sequence": self._writer.applied, "troubles": self._readiness["troubles"]}
-        about["troubles"] = [*about["troubles"], *self._refits.troubles]
+        about["troubles"] = [*about["troubles"], *self._refits.troubles, *self._writer.troubles]
+        if self._writer.failure is not None:
+            about["troubles"].append(self._writer.failure)
         return _json({"ready": ready, **about}, 200 if ready else 503)
 
     async def metrics(self, request: Request) -> Response:

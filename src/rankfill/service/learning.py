@@ -3,12 +3,15 @@
 Online    a model with `learn_many` moves its rows with every rating
 Folding   any other model stays as it is, and a person's answers are folded in from all ratings known of him or her;
           what the model knows of items changes with the next refit
+
+`catch_up` brings either up to the end of a log, after a start and after a refit.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,11 +19,20 @@ from rankfill.data import Features, Ratings
 from rankfill.data.vocabulary import Id
 from rankfill.models import Explanation, Model, Recommendations
 from rankfill.models.base.online import OnlineModel
-from rankfill.service.events import Events
+from rankfill.service.events import Events, Refused
+from rankfill.service.log import EventLog
+
+_AT_ONCE = 200_000
+"""Events that are learned in one go when there are many."""
+
+_logger = logging.getLogger("rankfill.service")
 
 
 class Learning(ABC):
     """A model that follows a stream of events and answers from what it knows."""
+
+    all_in_model: ClassVar[bool]
+    """Whether the model holds all that was learned, so that a snapshot of it stands for the events before."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -42,13 +54,25 @@ class Learning(ABC):
                 elif kind == "described":
                     self.describe(item, features)
 
+    def check_features(self, features: dict[str, Any]) -> None:
+        """Refuses features that the model cannot read, before anything is written."""
+        if self.takes_features():
+            try:
+                self._described(0, features)
+            except ValueError as error:
+                raise Refused(str(error)) from error
+
     def describe(self, item: Id, features: dict[str, Any]) -> None:
         """Makes an item known by its features, where the model was fitted with features."""
-        model = self.model
         if self.takes_features():
-            like = model._item_map.encoding
-            table = {name: [value] for name, value in features.items()}
-            model.add_features(item_features=Features.from_table([item], table, like=like))
+            try:
+                self.model.add_features(item_features=self._described(item, features))
+            except ValueError as error:  # the model was fitted to other features when the item was described
+                _logger.warning("the features of item %s are passed over: %s", item, error)
+
+    def _described(self, item: Id, features: dict[str, Any]) -> Features:
+        table = {name: [value] for name, value in features.items()}
+        return Features.from_table([item], table, like=self.model._item_map.encoding)
 
     def takes_features(self) -> bool:
         """Whether features make an item known."""
@@ -61,6 +85,17 @@ class Learning(ABC):
     @abstractmethod
     def take_back(self, user: Id, item: Id) -> None:
         """What the user gave the item no longer counts as given."""
+
+    def people(self) -> list[Id]:
+        """Everybody of whom there is something to forget."""
+        return list(self.model.users_)
+
+    def check_forgettable(self, user: Id) -> None:
+        """Refuses what the model cannot do, before anything is written."""
+        model = self.model
+        if model.users_.row_of(user) >= 0 and (model._seen is None or len(model.users_) == 1):
+            why = "it knows nobody else" if len(model.users_) == 1 else "it was saved without what users have rated"
+            raise Refused(f"the model cannot forget {user}: {why}; refit it, or begin anew in another folder", 409)
 
     def forget(self, user: Id) -> None:
         """Leaves nothing of a user."""
@@ -95,6 +130,7 @@ class Learning(ABC):
 class Online(Learning):
     """A model that learns from each rating."""
 
+    all_in_model = True
     model: OnlineModel
 
     def learn(self, events: Events) -> None:
@@ -110,6 +146,8 @@ class Online(Learning):
 class Folding(Learning):
     """A model that stays as it is beside what has become known of people."""
 
+    all_in_model = False
+
     def __init__(self, model: Model, base: Ratings | None) -> None:
         super().__init__(model)
         self._base = base
@@ -121,6 +159,10 @@ class Folding(Learning):
 
     def take_back(self, user: Id, item: Id) -> None:
         self._of(user).pop(item, None)
+
+    def people(self) -> list[Id]:
+        before = [] if self._base is None else self._base.users.ids().tolist()
+        return list({*super().people(), *self._known, *before})
 
     def forget(self, user: Id) -> None:
         super().forget(user)
@@ -173,6 +215,28 @@ def _kind(user: Id | None, item: Id | None, rating: Any) -> str:
 def learning_with(model: Model, base: Ratings | None) -> Learning:
     """The way in which a model follows a stream; `base` is what it was fitted to, where that is known."""
     return Online(model) if isinstance(model, OnlineModel) else Folding(model, base)
+
+
+def catch_up(learning: Learning, log: EventLog, sequence: int) -> int:
+    """Learns what the log holds behind a sequence number, without people who were forgotten since.
+
+    Whoever is forgotten on another thread meanwhile is so behind the sequence number reached, which is returned: the
+    next round takes care of it.
+    """
+    end = log.last
+    people = learning.people()
+    for place in np.flatnonzero(log.is_forgotten(people, after=sequence)):
+        learning.forget(people[place])
+    waiting = Events()
+    for events in log.since(sequence):
+        waiting.extend(events.part(0, end - sequence - len(waiting)))
+        if len(waiting) >= _AT_ONCE:
+            learning.follow(waiting)
+            sequence, waiting = sequence + len(waiting), Events()
+        if sequence + len(waiting) >= end:
+            break
+    learning.follow(waiting)
+    return sequence + len(waiting)
 
 
 def _row_of(ratings: Ratings, user: Id) -> dict[Id, float]:

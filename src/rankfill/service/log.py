@@ -1,16 +1,18 @@
 """What has been acknowledged, in SQLite: one transaction per group of events, on disk before anybody is told.
 
 batches      first (sequence number of the first event), count, marks (which users, as checksums), body (JSON columns)
-names        ids that callers gave to events, so that an event that is sent twice counts once
+names        salted digests of the ids that callers gave to events, so that an event that is sent twice counts once
 items        titles of items, and what else is known of them
-forgotten    salted digests of users who asked to be forgotten, so that no refit learns them again
+forgotten    salted digests of users who asked to be forgotten, so that no refit and no older snapshot brings them back
+facts        the salt
 """
 
 import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +24,12 @@ from rankfill.service.events import Events
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS batches (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, marks BLOB, body BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS names (digest BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS items (id TEXT PRIMARY KEY, title TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS forgotten (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS forgotten (digest BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
+_FORMAT = 1
 _AT_ONCE = 500  # names in one question, below SQLite's limit of variables
 
 
@@ -41,6 +44,7 @@ class EventLog:
         self._path = path
         try:
             self._database = _connect(path)
+            self._check_format()
             self._database.executescript(_SCHEMA)
             self.last = self._newest()
         except sqlite3.DatabaseError as error:
@@ -48,28 +52,34 @@ class EventLog:
         self._database.execute("INSERT OR IGNORE INTO facts VALUES ('salt', ?)", (os.urandom(16),))
         (self._salt,) = self._database.execute("SELECT value FROM facts WHERE name = 'salt'").fetchone()
 
-    def append(self, events: Events, names: Iterable[tuple[str, int]] = ()) -> None:
-        """Writes events behind the last one, and the names with their sequence numbers; on disk when it returns."""
+    def append(
+        self, events: Events, names: Iterable[tuple[str, int]] = (), titles: Mapping[str, str] | None = None
+    ) -> None:
+        """Writes events behind the last one, numbers of names and titles by id; on disk when it returns."""
         marks = np.array([_mark(user) for user in events.users], np.uint32).tobytes()
         row = (self.last + 1, len(events), marks, orjson.dumps(events.columns))
         with self._transaction() as database:
-            database.execute("INSERT INTO batches VALUES (?, ?, ?, ?)", row)
-            database.executemany("INSERT INTO names VALUES (?, ?)", names)
+            if len(events):
+                database.execute("INSERT INTO batches VALUES (?, ?, ?, ?)", row)
+            if titles:
+                database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", titles.items())
+            database.executemany("INSERT INTO names VALUES (?, ?)", ((self._digest(name), at) for name, at in names))
         self.last += len(events)
 
     def sequences_of(self, names: list[str]) -> dict[str, int]:
         """The sequence numbers of the names that are known."""
         found: dict[str, int] = {}
-        for start in range(0, len(names), _AT_ONCE):
-            some = names[start : start + _AT_ONCE]
-            places = ",".join("?" * len(some))
-            found.update(self._database.execute(f"SELECT name, sequence FROM names WHERE name IN ({places})", some))
+        named = {self._digest(name): name for name in names}
+        digests = list(named)
+        for start in range(0, len(digests), _AT_ONCE):
+            some = digests[start : start + _AT_ONCE]
+            question = f"SELECT digest, sequence FROM names WHERE digest IN ({','.join('?' * len(some))})"
+            found |= {named[digest]: sequence for digest, sequence in self._database.execute(question, some)}
         return found
 
     def since(self, sequence: int) -> Iterator[Events]:
         """The events after a sequence number, a batch at a time; readable on any thread."""
-        database = _connect(self._path)
-        try:
+        with closing(_connect(self._path)) as database:
             start = database.execute("SELECT max(first) FROM batches WHERE first <= ?", (sequence + 1,)).fetchone()[0]
             expected = None
             for first, count, body in database.execute(
@@ -81,22 +91,17 @@ class EventLog:
                 expected = first + count
                 skipped = max(sequence + 1 - first, 0)
                 yield events.part(skipped)
-        finally:
-            database.close()
 
     def of_user(self, user: Id) -> list[dict[str, object]]:
         """All that the log holds about a user, oldest first."""
         found: list[dict[str, object]] = []
-        database = _connect(self._path)
-        try:
+        with closing(_connect(self._path)) as database:
             for first, events in self._batches_of(user, database):
                 found += [
                     {"sequence": first + place, "item": item, "rating": rating, "time": time}
                     for place, (who, item, rating, time) in enumerate(zip(*events.columns, strict=True))
                     if who == user
                 ]
-        finally:
-            database.close()
         return found
 
     def forget(self, user: Id) -> None:
@@ -109,7 +114,7 @@ class EventLog:
             changed.append((marks, orjson.dumps(emptied.columns), first))
         with self._transaction() as database:
             database.executemany("UPDATE batches SET marks = ?, body = ? WHERE first = ?", changed)
-            database.execute("INSERT OR IGNORE INTO forgotten VALUES (?)", (self._digest(user),))
+            database.execute("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", (self._digest(user), self.last + 1))
             row = (
                 self.last + 1,
                 1,
@@ -118,28 +123,45 @@ class EventLog:
             )
             database.execute("INSERT INTO batches VALUES (?, ?, ?, ?)", row)
         self.last += 1
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.tidy()
 
-    def is_forgotten(self, users: Iterable[Id]) -> NDArray[np.bool_]:
-        """Which users asked to be forgotten."""
-        digests = {digest for (digest,) in self._database.execute("SELECT digest FROM forgotten")}
+    def is_forgotten(self, users: Collection[Id], after: int = 0) -> NDArray[np.bool_]:
+        """Which users were forgotten by an event behind a sequence number."""
+        with closing(_connect(self._path)) as database:
+            asked = database.execute("SELECT digest FROM forgotten WHERE sequence > ?", (after,)).fetchall()
+        digests = {digest for (digest,) in asked}
         if not digests:
-            return np.zeros(len(list(users)), bool)
+            return np.zeros(len(users), bool)
         return np.array([self._digest(user) in digests for user in users], bool)
-
-    def put_items(self, titles: dict[str, str]) -> None:
-        """Writes titles by id."""
-        with self._transaction() as database:
-            database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", titles.items())
 
     def items(self) -> dict[str, str]:
         """Titles by id, as text."""
         return dict(self._database.execute("SELECT id, title FROM items").fetchall())
 
+    def last_forgotten(self) -> int:
+        """The sequence number of the event that forgot somebody last; 0 where nobody was."""
+        (last,) = self._database.execute("SELECT max(sequence) FROM forgotten").fetchone()
+        return int(last or 0)
+
+    def tidy(self) -> None:
+        """Moves everything into the one file, where the disk has room and nobody reads."""
+        with suppress(sqlite3.OperationalError):
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
-        """Moves everything into the one file."""
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Moves everything into the one file, and lets go of it."""
+        self.tidy()
         self._database.close()
+
+    def _check_format(self) -> None:
+        """Refuses a log that another version of this service has written."""
+        (found,) = self._database.execute("PRAGMA user_version").fetchone()
+        if found == 0 and not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            self._database.execute(f"PRAGMA user_version = {_FORMAT}")
+        elif found != _FORMAT:
+            raise DamagedLog(
+                f"{self._path} has format {found}, this version of rankfill reads {_FORMAT}; use another folder"
+            )
 
     def _newest(self) -> int:
         newest = self._database.execute("SELECT first, count FROM batches ORDER BY first DESC LIMIT 1").fetchone()
@@ -155,8 +177,8 @@ class EventLog:
                 if user in events.users:
                     yield first, events
 
-    def _digest(self, user: Id) -> bytes:
-        return hashlib.blake2b(str(user).encode(), key=self._salt, digest_size=16).digest()
+    def _digest(self, name: Id) -> bytes:
+        return hashlib.blake2b(str(name).encode(), key=self._salt, digest_size=16).digest()
 
     def _transaction(self) -> "_Transaction":
         return _Transaction(self._database)
@@ -183,7 +205,7 @@ class _Transaction:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
     for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
         database.execute(f"PRAGMA {setting}")
     return database

@@ -8,6 +8,7 @@ from rankfill.service.events import LONGEST_ID, Rule
 
 _SEQUENCE = {"type": "integer", "minimum": 0, "description": "Sequence number of the model that answers."}
 _ANSWER = {"type": "object", "required": ["sequence"], "properties": {"sequence": _SEQUENCE}}
+_WRITES = (429, 503, 507)
 _ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
 
 
@@ -53,7 +54,7 @@ def description(rule: Rule, batch: int) -> dict[str, Any]:
             "features": {
                 "type": "object",
                 "maxProperties": 1000,
-                "additionalProperties": {"type": ["string", "null"], "maxLength": 1000},
+                "additionalProperties": {"type": ["string", "number", "null"], "maxLength": 1000},
             },
         },
     }
@@ -68,13 +69,13 @@ def description(rule: Rule, batch: int) -> dict[str, Any]:
     flags = [_query(name, {"type": "boolean"}) for name in ("exclude_seen", "explain")]
     paths = {
         "/ratings": {
-            "post": _operation("Takes ratings: on disk and learned when it answers.", body=events, more=(429, 507)),
-            "delete": _operation("Takes back a rating: it no longer counts as given.", body=pair),
+            "post": _operation("Takes ratings: on disk and learned when it answers.", body=events, more=_WRITES),
+            "delete": _operation("Takes back a rating: it no longer counts as given.", body=pair, more=_WRITES),
         },
         "/users": {"get": _operation("Users whose id begins with q.", [words, n])},
         "/users/{user}": {
             "get": _operation("All that is known about a user.", [_in_path("user", user)], more=(404,)),
-            "delete": _operation("Forgets a user, everywhere.", [_in_path("user", user)]),
+            "delete": _operation("Forgets a user, everywhere.", [_in_path("user", user)], more=(409, *_WRITES)),
         },
         "/predict": {"get": _operation("Predicts ratings.", [_query("user", user, True), _query("item", items, True)])},
         "/recommend": {"post": _operation("A list for a person described by ratings; nothing is stored.", body=person)},
@@ -84,7 +85,7 @@ def description(rule: Rule, batch: int) -> dict[str, Any]:
         "/topics": {"get": _operation("The items that go together.", [n], more=(409,))},
         "/items": {
             "get": _operation("Items whose title or id holds q.", [words, n]),
-            "post": _operation("Adds items, with titles and perhaps features.", body=titles, more=(413,)),
+            "post": _operation("Adds items, with titles and perhaps features.", body=titles, more=_WRITES),
         },
         "/refit": {"post": _operation("Fits the model anew in the background.", more=(202, 409,))},
         "/status": {"get": _operation("What the service is doing.")},
@@ -122,9 +123,17 @@ def _operation(
     answer: dict[str, Any] = _ANSWER,
     more: tuple[int, ...] = (),
 ) -> dict[str, Any]:
-    refusals = {400: "Not understood", 401: "Token needed", 404: "Not known", 408: "Too slow", 409: "Not now"}
-    refusals |= {413: "Too large", 422: "Against a rule, which is told", 429: "Too busy", 507: "Disk full"}
-    wanted = {400, 401, 408, 413, 422, *more}
+    refusals = {
+        400: "Not understood",
+        401: "Token needed",
+        403: "A page of another site",
+        404: "Not known",
+        408: "Too slow",
+        409: "Not now",
+    }
+    refusals |= {413: "Too large", 422: "Against a rule, which is told", 429: "Too busy"}
+    refusals |= {503: "Learning has ended", 507: "Disk full"}
+    wanted = {400, 401, 403, 408, 413, 422, *more}
     responses = {
         str(status): {
             "description": refusals.get(status, "Begun"),

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from rankfill.data import Features, Ratings
 from rankfill.data.vocabulary import Id
-from rankfill.service.learning import Learning, learning_with
+from rankfill.service.learning import Learning, catch_up, learning_with
 from rankfill.service.log import EventLog
 from rankfill.service.writer import Submission, Writer
 
@@ -95,7 +95,8 @@ class Refits:
             ratings, sequence = current_ratings(self._base, self._writer.log)
             fresh = learning_with(clone(self._writer.learning.model).fit(ratings, **self._features), ratings)
             self._describe_items(fresh, sequence)
-            sequence = self._catch_up(fresh, sequence)
+            while self._writer.log.last - sequence > _CATCH_UP:
+                sequence = catch_up(fresh, self._writer.log, sequence)
             submission = Submission(deed=lambda: self._writer.replace(fresh, sequence))
             loop.call_soon_threadsafe(self._writer.submit, submission, loop)
         except Exception as error:  # a refit that fails leaves the model as it was
@@ -111,11 +112,3 @@ class Refits:
                 if sequence > 0 and user is None and item is not None:
                     learning.describe(item, features)
                 sequence -= 1
-
-    def _catch_up(self, learning: Learning, sequence: int) -> int:
-        """Learns what has come in meanwhile, until little is left."""
-        while self._writer.log.last - sequence > _CATCH_UP:
-            for events in self._writer.log.since(sequence):
-                learning.follow(events)
-                sequence += len(events)
-        return sequence

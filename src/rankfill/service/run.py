@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,15 @@ import uvloop
 from rankfill.data import Features, Ratings
 from rankfill.service.answers import Answers, titles_of
 from rankfill.service.app import App, Limits
-from rankfill.service.events import Events, Rule
-from rankfill.service.learning import Learning, learning_with
+from rankfill.service.connections import Impatient
+from rankfill.service.events import Rule
+from rankfill.service.learning import catch_up, learning_with
 from rankfill.service.log import EventLog
 from rankfill.service.metrics import Metrics
 from rankfill.service.refit import Refits
 from rankfill.service.snapshots import Snapshots
+from rankfill.service.topic_lists import TopicLists
 from rankfill.service.writer import Writer
-
-_AT_ONCE = 200_000
-"""Events that are replayed in one go."""
 
 _logger = logging.getLogger("rankfill.service")
 
@@ -97,8 +96,12 @@ class Service:
         for trouble in troubles:
             _logger.warning("an earlier snapshot is used: %s", trouble)
         learning = learning_with(model, settings.ratings)
-        replayed = _replay(learning, self.log, sequence)
+        begin = sequence if learning.all_in_model else 0
+        replayed = catch_up(learning, self.log, begin) - begin
         lowest, highest = settings.scale or model.range_
+        if model.needs_nonnegative and lowest < 0:
+            name = type(model).__name__
+            raise ValueError(f"{name} learns from ratings of at least 0, but the scale begins at {lowest:g}")
         rule = Rule(model.users_.of_strings, model.items_.of_strings, lowest, highest)
         metrics = Metrics()
         self.writer = Writer(
@@ -125,11 +128,14 @@ class Service:
             "troubles": troubles,
             "learns": type(learning).__name__.lower(),
         }
-        answers = Answers(self.writer, rule, titles_of(settings.titles, self.log.items(), rule))
+        titles = titles_of(settings.titles, self.log.items(), rule)
+        answers = Answers(self.writer, TopicLists(self.writer, settings.ratings), titles)
         self.app = App(
             self.writer, answers, rule, metrics, self.refits, readiness, token=settings.token, limits=settings.limits
         )
         self.readiness = readiness
+        if self.log.last_forgotten() > sequence:  # it ended before the snapshots were rid of somebody
+            self.writer.save()
         self.writer.start()
 
     async def watch(self) -> None:
@@ -143,23 +149,26 @@ class Service:
     def close(self) -> None:
         """Writes what waits and a snapshot."""
         self.writer.stop()
-        if self.writer.applied > self.writer.snapshot_sequence:
+        if self.writer.failure is None and self.writer.applied > self.writer.snapshot_sequence:
             self.writer.save()
         self.log.close()
         os.close(self._lock)
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, listening: Callable[[str, dict[str, Any]], None] | None = None) -> None:
     """Comes up, listens until it is told to stop, and leaves a snapshot.
 
     Parameters
     ----------
     settings : Settings
         How to serve.
+    listening : callable, optional
+        Is told the address, and how the service came up, as soon as it answers.
     """
     service = Service(settings)
     config = uvicorn.Config(
         service.app,
+        http=Impatient,
         host=settings.host,
         port=settings.port,
         log_level="warning",
@@ -171,29 +180,24 @@ def serve(settings: Settings) -> None:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_listen(uvicorn.Server(config), service))
+            runner.run(_listen(uvicorn.Server(config), service, listening or (lambda *_: None)))
     finally:
         service.close()
 
 
-async def _listen(server: uvicorn.Server, service: Service) -> None:
-    watching = asyncio.create_task(service.watch())
+async def _listen(server: uvicorn.Server, service: Service, listening: Callable[..., None]) -> None:
+    async def tell() -> None:
+        while not server.started:
+            await asyncio.sleep(0.01)
+        host, port = server.servers[0].sockets[0].getsockname()[:2]
+        listening(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}", service.readiness)
+
+    beside = [asyncio.create_task(service.watch()), asyncio.create_task(tell())]
     try:
         await server.serve()
     finally:
-        watching.cancel()
-
-
-def _replay(learning: Learning, log: EventLog, sequence: int) -> int:
-    """Learns what came after a snapshot; returns how many events that were."""
-    waiting, total = Events(), 0
-    for events in log.since(sequence):
-        waiting.extend(events)
-        if len(waiting) >= _AT_ONCE:
-            learning.follow(waiting)
-            total, waiting = total + len(waiting), Events()
-    learning.follow(waiting)
-    return total + len(waiting)
+        for task in beside:
+            task.cancel()
 
 
 def _lock(state: Path) -> int:

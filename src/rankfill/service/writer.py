@@ -12,12 +12,13 @@ import threading
 import time
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from rankfill.data.vocabulary import Id
 from rankfill.service.events import Events, Refused
-from rankfill.service.learning import Learning
+from rankfill.service.learning import Learning, catch_up
 from rankfill.service.log import EventLog
 from rankfill.service.metrics import Metrics
 from rankfill.service.snapshots import Frozen, Snapshots
@@ -25,6 +26,9 @@ from rankfill.service.snapshots import Frozen, Snapshots
 _LARGEST_GROUP = 20_000
 _AT_ONCE = 1000
 """So many events are learned before readers get a turn."""
+
+_TROUBLES = 20
+"""Troubles that are remembered."""
 
 _logger = logging.getLogger("rankfill.service")
 
@@ -37,6 +41,11 @@ class Submission:
     names: list[str | None] = field(default_factory=list)
     deed: Callable[[], Any] | None = None
     waiting: "Future[Any] | None" = None
+
+    @property
+    def size(self) -> int:
+        """Its places in the queue."""
+        return len(self.events) or 1
 
 
 class Writer(threading.Thread):
@@ -56,21 +65,24 @@ class Writer(threading.Thread):
         super().__init__(name="rankfill-writer", daemon=True)
         self.learning, self.log, self.snapshots, self.metrics = learning, log, snapshots, metrics
         self.applied, self.snapshot_sequence = applied, snapshots.sequences()[0]
+        self.troubles: list[str] = []
         self.reading = threading.Lock()
         self._longest_queue, self._snapshot_every = longest_queue, snapshot_every
         self._queue: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self._submitted = self._handled = 0  # events: the first counted by the event loop, the second by this thread
         self._latest_time = 0
         self._saving: threading.Thread | None = None
+        self._saved_sequence = self.snapshot_sequence
         self.failure: str | None = None
+        """What has ended all learning, if anything has."""
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> "Future[Any]":
         """Puts events or a deed in the queue, on the thread of the event loop; the future tells when they are done."""
-        if self.waiting() + len(submission.events) > self._longest_queue:
+        if self.waiting() + submission.size > self._longest_queue:
             raise Refused("too many ratings are waiting to be written; send them again in a second", 429, retry_after=1)
         if self.failure is not None:
             raise Refused(self.failure, 503)
-        self._submitted += len(submission.events)
+        self._submitted += submission.size
         submission.waiting = loop.create_future()
         self._queue.put(submission)
         return submission.waiting
@@ -94,10 +106,17 @@ class Writer(threading.Thread):
     def run(self) -> None:
         while True:
             group, deed, ended = self._next_group()
-            if group:
-                self._write(group)
-            if deed is not None:
-                self._do(deed)
+            try:
+                if group:
+                    self._write(group)
+                if deed is not None:
+                    self._do(deed)
+            except Exception as error:  # on disk but not learned: nothing more is taken
+                if self.failure is None:
+                    _logger.exception("the model cannot go on learning")
+                    self.failure = f"the model cannot go on learning: {error}; restart the service, nothing is lost"
+                left = [*group, *([deed] if deed is not None else [])]
+                self._tell(left, [Refused(self.failure, 503)] * len(left))
             if ended:
                 return
 
@@ -118,17 +137,14 @@ class Writer(threading.Thread):
         return group, None, False
 
     def _write(self, group: list[Submission]) -> None:
+        self._go_on()
         events, answers, names = self._without_repetitions(group)
         started = time.perf_counter()
         try:
             if len(events):
                 self.log.append(events, names)
         except sqlite3.Error as error:
-            full = "full" in str(error)
-            message = "the disk is full" if full else f"the log cannot be written: {error}"
-            self._tell(
-                group, [Refused(f"{message}; nothing of this request was taken", 507 if full else 503)] * len(group)
-            )
+            self._tell(group, [_not_written(error)] * len(group))
             return
         committed = time.perf_counter()
         self._learn(events)
@@ -171,19 +187,26 @@ class Writer(threading.Thread):
                 self.applied += len(some)
 
     def _do(self, submission: Submission) -> None:
+        self._go_on()
         try:
             answer = submission.deed() if submission.deed is not None else None
-        except Exception as error:  # whatever happens to one deed, the thread lives on
-            _logger.exception("a deed between two groups failed")
-            answer = Refused(f"that did not work: {error}", 500)
+        except Refused as refusal:
+            answer = refusal
+        except sqlite3.Error as error:
+            answer = _not_written(error)
         self._tell([submission], [answer])
+
+    def _go_on(self) -> None:
+        if self.failure is not None:
+            raise RuntimeError("it has failed before")
 
     def _tell(self, group: list[Submission], answers: list[Any]) -> None:
         """Wakes all who wait, with one call into the event loop."""
         waiting = [(each.waiting, answer) for each, answer in zip(group, answers, strict=True) if each.waiting]
-        self._handled += sum(len(each.events) for each in group)
+        self._handled += sum(each.size for each in group)
         if waiting:
-            waiting[0][0].get_loop().call_soon_threadsafe(_wake, waiting)
+            with suppress(RuntimeError):  # the event loop has been closed, and nobody waits any more
+                waiting[0][0].get_loop().call_soon_threadsafe(_wake, waiting)
 
     def take_back(self, user: Id, item: Id) -> dict[str, int]:
         """A deed: a rating no longer counts."""
@@ -194,33 +217,37 @@ class Writer(threading.Thread):
 
     def put_items(self, titles: dict[Id, str], features: dict[Id, dict[str, Any]]) -> dict[str, int]:
         """A deed: keeps titles, and makes items known by their features."""
-        self.log.put_items({str(item): title for item, title in titles.items()})
-        if features:
-            n = len(features)
-            events = Events([None] * n, list(features), list(features.values()), [self.now()] * n)
-            self.log.append(events)
-            self._learn(events)
+        for known in features.values():
+            self.learning.check_features(known)
+        n = len(features)
+        events = Events([None] * n, list(features), list(features.values()), [self.now()] * n)
+        self.log.append(events, titles={str(item): title for item, title in titles.items()})
+        self._learn(events)
         return {"sequence": self.applied}
 
     def forget(self, user: Id) -> dict[str, int]:
         """A deed: leaves nothing of a user in model, log and snapshots."""
+        self.learning.check_forgettable(user)
         if self._saving is not None:
             self._saving.join()
+        self.log.forget(user)
         with self.reading:
             self.learning.forget(user)
-        self.log.forget(user)
-        self.applied = self.log.last
-        self.snapshots.write(Frozen(self.learning.model).parts(), self.applied, alone=True)
-        self.snapshot_sequence = self.applied
+            self.applied = self.log.last
+        n_troubles = len(self.troubles)
+        self.save()
+        if len(self.troubles) > n_troubles:
+            raise Refused(f"forgotten, but an old snapshot stays until the next is written: {self.troubles[-1]}", 507)
         return {"sequence": self.applied}
 
     def replace(self, learning: Learning, sequence: int) -> None:
         """A deed: publishes a model that was fitted up to a sequence number, after it has learned what came since."""
-        for events in self.log.since(sequence):
-            learning.follow(events)
+        catch_up(learning, self.log, sequence)
         with self.reading:
             self.learning = learning
         self.metrics.refits.inc()
+        if self._saving is not None:
+            self._saving.join()
         self.save_in_background()
 
     def save_in_background(self) -> None:
@@ -229,21 +256,34 @@ class Writer(threading.Thread):
             return
         with self.reading:
             frozen, sequence = Frozen(self.learning.model), self.applied
+        alone = self.log.last_forgotten() > self._saved_sequence  # an older one knows somebody who was forgotten
+        if alone:
+            self.log.tidy()
         self.snapshot_sequence = sequence
-        self._saving = threading.Thread(target=self._save, args=(frozen, sequence), daemon=True)
+        self._saving = threading.Thread(target=self._save, args=(frozen, sequence, alone), daemon=True)
         self._saving.start()
 
     def save(self) -> None:
         """Writes a snapshot and waits for it."""
+        if self._saving is not None:
+            self._saving.join()
         self.save_in_background()
         if self._saving is not None:
             self._saving.join()
 
-    def _save(self, frozen: Frozen, sequence: int) -> None:
+    def _save(self, frozen: Frozen, sequence: int, alone: bool) -> None:
         try:
-            self.snapshots.write(frozen.parts(), sequence)
+            self.snapshots.write(frozen.parts(), sequence, alone=alone)
+            self._saved_sequence = sequence
         except OSError as error:
             _logger.warning("no snapshot at %d: %s", sequence, error)
+            self.troubles = [*self.troubles, f"no snapshot at {sequence}: {error}"][-_TROUBLES:]
+
+
+def _not_written(error: sqlite3.Error) -> Refused:
+    full = "full" in str(error)
+    message = "the disk is full" if full else f"the log cannot be written: {error}"
+    return Refused(f"{message}; nothing of this request was taken", 507 if full else 503)
 
 
 def _wake(waiting: list[tuple["Future[Any]", Any]]) -> None:

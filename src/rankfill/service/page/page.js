@@ -2,6 +2,7 @@ const $ = id => document.getElementById(id);
 const STARS = 5;
 let status = null;
 let member = null;
+let silent = false; // whether the service gave no answer when it was last asked
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -19,13 +20,14 @@ function trouble(text) {
   $("trouble").hidden = !text;
 }
 
-async function ask(path, options = {}) {
+async function ask(path, options = {}, quiet = false) {
   const token = sessionStorage.getItem("token");
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let response;
   try {
     response = await fetch(path, { ...options, headers });
   } catch {
+    silent = true;
     trouble("The service does not answer. Is it running?");
     throw new Error("no answer");
   }
@@ -39,7 +41,8 @@ async function ask(path, options = {}) {
     trouble(answer.error);
     throw new Error(answer.error);
   }
-  trouble("");
+  if (!quiet || silent) trouble("");
+  silent = false;
   return answer;
 }
 
@@ -54,7 +57,7 @@ function rates(item, title) {
   const group = element("span", { class: "rates", role: "group", "aria-label": `Rate ${title}` });
   for (const value of lowest === highest ? [highest] : values) {
     const label = lowest === 1 && highest === 5 ? "★" : String(value);
-    group.append(element("button", { type: "button", title: `${value}`, "aria-label": `Rate ${title} ${value}`, onclick: () => rate(item, title, value) }, label));
+    group.append(element("button", { type: "button", title: `${value}`, class: label === "★" ? "star" : "", "aria-label": `Rate ${title} ${value}`, onclick: () => begin(rate(item, title, value)) }, label));
   }
   return group;
 }
@@ -67,7 +70,7 @@ async function rate(item, title, value) {
   }
   const body = JSON.stringify({ user: member, item, rating: value });
   const answer = await ask("ratings", { method: "POST", body });
-  await showList(`You gave ${title} ${value}: event ${answer.sequence}, written and learned.`);
+  await showList(`${member} gave ${title} ${value}: event ${answer.sequence}, written and learned.`);
 }
 
 function reasonsOf(entry) {
@@ -82,9 +85,9 @@ async function showList(note = "") {
   $("list-title").textContent = answer.known ? `Recommended for ${member}` : "Bestsellers";
   $("list-note").textContent = note || (answer.known ? "" : `${member} is new here: rate something to get a list of your own.`);
   $("list").replaceChildren(...answer.items.map((entry, place) => {
-    const score = entry.rating ?? entry.score;
+    const score = entry.rating ?? (answer.known && status.predicts_ratings ? Math.min(Math.max(entry.score, status.scale[0]), status.scale[1]) : entry.score);
     const row = element("li", { "data-item": entry.item }, element("span", { class: "title" }, name(entry)),
-      element("span", { class: "score" }, answer.known ? short(score) : `${score} ratings`), rates(entry.item, name(entry)));
+      element("span", { class: "score", title: answer.known && status.predicts_ratings ? "predicted rating" : "score" }, answer.known ? short(score) : `${score.toLocaleString()} ratings`), rates(entry.item, name(entry)));
     const reasons = reasonsOf(entry);
     if (reasons) row.append(element("p", { class: "reasons" }, reasons));
     if (before.length && before[place] !== String(entry.item)) row.classList.add("moved");
@@ -107,7 +110,7 @@ async function find() {
   const answer = await ask(`items?n=12&q=${encodeURIComponent($("words").value)}`);
   $("found").replaceChildren(...answer.items.map(entry => element("li", {}, element("span", { class: "title" }, name(entry)),
     element("span", { class: "score" }, `${entry.ratings} ratings`), rates(entry.item, name(entry)))));
-  if (!answer.items.length) $("found").replaceChildren(element("li", {}, "Nothing of that name."));
+  $("found-note").textContent = answer.items.length ? "" : "Nothing of that name.";
 }
 
 function drawCurve(points) {
@@ -135,8 +138,8 @@ function drawCurve(points) {
   make("path", { d: points.map((point, k) => `${k ? "L" : "M"}${x(k)},${y(point[1])}`).join("") });
 }
 
-async function showStatus() {
-  status = await ask("status");
+async function showStatus(quiet = false) {
+  status = await ask("status", {}, quiet);
   $("about").textContent = `${status.model}: ${status.users.toLocaleString()} members, ${status.items.toLocaleString()} items`;
   const figures = { "ratings learned": status.ratings.toLocaleString(), "last event": status.sequence.toLocaleString(),
     "events a second": status.events_per_second.toFixed(1), "fitting anew": status.refitting ? "yes" : "no" };
@@ -153,8 +156,9 @@ async function showTopics() {
     trouble("");
     return;
   }
+  $("topics-note").textContent = "What is liked by the same people.";
   $("topics").replaceChildren(...answer.topics.map((topic, k) => element("article", { class: "topic" },
-    element("h3", {}, topic.label || `Topic ${k + 1}`),
+    element("h3", {}, topic.label || `Topic ${k + 1}`, element("small", {}, `${(100 * topic.share).toFixed(0)} %`)),
     element("ul", {}, ...topic.titles.map(title => element("li", {}, title))))));
 }
 
@@ -176,15 +180,20 @@ async function choose(text) {
   await showList();
 }
 
-$("who").addEventListener("submit", event => { event.preventDefault(); choose($("user").value).catch(() => {}); });
-$("find").addEventListener("submit", event => { event.preventDefault(); find().catch(() => {}); });
-$("user").addEventListener("input", () => suggestUsers().catch(() => {}));
-$("known").addEventListener("toggle", () => { if ($("known").open) showKnown(); });
-$("anyone").addEventListener("click", async () => {
-  $("user").value = "";
-  const users = await suggestUsers();
+async function anyone() {
+  const { users } = await ask("users?n=1000");
   if (users.length) await choose(String(users[Math.floor(Math.random() * users.length)]));
-});
+}
+
+function begin(work) {
+  work.catch(() => {}); // what went wrong stands in the page already
+}
+
+$("who").addEventListener("submit", event => { event.preventDefault(); begin(choose($("user").value)); });
+$("find").addEventListener("submit", event => { event.preventDefault(); begin(find()); });
+$("user").addEventListener("input", () => begin(suggestUsers()));
+$("known").addEventListener("toggle", () => { if ($("known").open) begin(showKnown()); });
+$("anyone").addEventListener("click", () => begin(anyone()));
 $("token-form").addEventListener("submit", event => {
   event.preventDefault();
   sessionStorage.setItem("token", $("token").value);
@@ -195,8 +204,9 @@ $("token-form").addEventListener("submit", event => {
 async function start() {
   try {
     await showStatus();
-    await Promise.all([find(), showTopics(), suggestUsers()]);
+    await Promise.all([find(), suggestUsers()]);
+    await showTopics();
   } catch { return; }
 }
 start();
-setInterval(() => { if (status && !document.hidden) showStatus().catch(() => {}); }, 3000);
+setInterval(() => { if (status && !document.hidden) begin(showStatus(true)); }, 2000);
