@@ -55,6 +55,11 @@ class Served:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return float(status.split("RssAnon:")[1].split()[0]) / 1024
 
+    def cpu(self) -> float:
+        """Seconds of processor it has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, how: int = signal.SIGINT) -> None:
         self.client.close()
         self.process.send_signal(how)
@@ -75,9 +80,14 @@ def percentiles(seconds: "np.ndarray") -> str:
     return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms"
 
 
-def run(part: Any) -> Any:
+def run(part: Any, served: Served) -> tuple[Any, str]:
+    """What the clients found, and the share of a processor that service and clients took."""
+    begin, clients, service = time.perf_counter(), time.process_time(), served.cpu()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(part)
+        found = runner.run(part)
+    seconds = time.perf_counter() - begin
+    shares = (served.cpu() - service) / seconds, (time.process_time() - clients) / seconds
+    return found, f"processor: service {shares[0]:.0%}, clients {shares[1]:.0%}"
 
 
 def main() -> None:
@@ -97,16 +107,16 @@ def main() -> None:
     )
 
     singles = [[post("/ratings", json.dumps(e).encode()) for e in events(random, 500, *shape)] for _ in range(CLIENTS)]
-    seconds, failed = run(load(served.port, singles, arguments.seconds))
+    (seconds, failed), used = run(load(served.port, singles, arguments.seconds), served)
     print(f"one event a request, {CLIENTS} clients: {len(seconds) / arguments.seconds:,.0f} events/s (target 10,000), "
-          f"{percentiles(seconds)} (target p99 50), {failed} failed")  # fmt: skip
+          f"{percentiles(seconds)} (target p99 50), {failed} failed; {used}")  # fmt: skip
 
     batches = [
         [post("/ratings", json.dumps(events(random, 1000, *shape)).encode()) for _ in range(10)] for _ in range(4)
     ]
-    seconds, failed = run(load(served.port, batches, arguments.seconds))
+    (seconds, failed), used = run(load(served.port, batches, arguments.seconds), served)
     print(f"batches of 1000, 4 clients: {1000 * len(seconds) / arguments.seconds:,.0f} events/s (target 200,000), "
-          f"{percentiles(seconds)}, {failed} failed")  # fmt: skip
+          f"{percentiles(seconds)}, {failed} failed; {used}")  # fmt: skip
 
     lists = [[get(f"/recommend/{user}") for user in random.integers(0, shape[0], 500)] for _ in range(2)]
     trickle = [[post("/ratings", json.dumps(events(random, 50, *shape)).encode()) for _ in range(50)] for _ in range(2)]
@@ -116,9 +126,9 @@ def main() -> None:
         reading = await load(served.port, lists, arguments.seconds, pause=0.004)
         return reading, await writing
 
-    (seconds, failed), (written, _) = run(both())
+    ((seconds, failed), (written, _)), used = run(both(), served)
     print(f"lists while {50 * len(written) / arguments.seconds:,.0f} events/s arrive: {percentiles(seconds)} "
-          f"(targets 1 and 20), {len(seconds) / arguments.seconds:,.0f} lists/s, {failed} failed")  # fmt: skip
+          f"(targets 1 and 20), {len(seconds) / arguments.seconds:,.0f} lists/s, {failed} failed; {used}")  # fmt: skip
 
     model = served.client.status()
     factors = 4 * (model["users"] + model["items"]) * -(-arguments.rank // 16) * 16 / 1e6

@@ -222,7 +222,6 @@ class App:
                 "users": len(model.users_),
                 "items": len(model.items_),
                 "ratings": model.n_ratings_,
-                "predicts_ratings": model.predicts_ratings,
                 "scale": [self._rule.lowest, self._rule.highest],
                 "string_users": self._rule.string_users,
                 "string_items": self._rule.string_items,

@@ -85,9 +85,9 @@ async function showList(note = "") {
   $("list-title").textContent = answer.known ? `Recommended for ${member}` : "Bestsellers";
   $("list-note").textContent = note || (answer.known ? "" : `${member} is new here: rate something to get a list of your own.`);
   $("list").replaceChildren(...answer.items.map((entry, place) => {
-    const score = entry.rating ?? (answer.known && status.predicts_ratings ? Math.min(Math.max(entry.score, status.scale[0]), status.scale[1]) : entry.score);
+    const score = entry.rating ?? entry.score;
     const row = element("li", { "data-item": entry.item }, element("span", { class: "title" }, name(entry)),
-      element("span", { class: "score", title: answer.known && status.predicts_ratings ? "predicted rating" : "score" }, answer.known ? short(score) : `${score.toLocaleString()} ratings`), rates(entry.item, name(entry)));
+      element("span", { class: "score", title: answer.known ? "what the list is sorted by" : "" }, answer.known ? short(score) : `${score.toLocaleString()} ratings`), rates(entry.item, name(entry)));
     const reasons = reasonsOf(entry);
     if (reasons) row.append(element("p", { class: "reasons" }, reasons));
     if (before.length && before[place] !== String(entry.item)) row.classList.add("moved");
@@ -118,6 +118,7 @@ function drawCurve(points) {
   svg.replaceChildren();
   $("curve-note").textContent = points.length > 1 ? "Error on ratings just before they were learned (RMSE), over events."
     : "The learning curve appears here when ratings come in.";
+  svg.toggleAttribute("hidden", points.length < 2);
   if (points.length < 2) return;
   const errors = points.map(point => point[1]);
   const [low, high] = [Math.min(...errors), Math.max(...errors)];
