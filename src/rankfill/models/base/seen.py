@@ -8,6 +8,9 @@ from rankfill.kernels import Rows
 _MOST_RECENT = 1000
 """Pairs beside the rows, at least; a quarter of the pairs in the rows where that is more."""
 
+_MANY = 16
+"""More pairs at once than this part of those in the rows are sorted in."""
+
 
 class SeenItems:
     """Rows of items by user, and beside them what came in since, by user.
@@ -52,16 +55,18 @@ class SeenItems:
 
     def add(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
         """Notes pairs of row numbers."""
-        if self._n_recent + len(users) > max(_MOST_RECENT, len(self._rows[1]) // 4):
+        known = len(self._rows[1])
+        many = len(users) > max(_MOST_RECENT, known // _MANY)  # sorted among the rows sooner than noted one by one
+        if many or self._n_recent + len(users) > max(_MOST_RECENT, known // 4):
             self._fold_in(users, items)
         else:
             recent = self._recent
             for user, item in zip(users.tolist(), items.tolist(), strict=True):
-                known = recent.get(user)
-                if known is None:
+                own = recent.get(user)
+                if own is None:
                     recent[user] = [item]
                 else:
-                    known.append(item)
+                    own.append(item)
             self._n_recent += len(users)
 
     def discard(self, user: int, item: int) -> None:
