@@ -260,3 +260,11 @@ def test_a_long_fit_goes_on_from_its_checkpoint(run: Run, ratings: Path, tmp_pat
     assert outcome.code == 2
     assert "it is of a fit with other rank; name another folder, or remove it" in outcome.err.replace("\n", " ")
     assert "leave checkpoint out" in run("fit", ratings, "-o", out, "--model", "bias", "--checkpoint", folder).err
+
+
+def test_traces_of_chains_are_drawn_and_told(run: Run, ratings: Path, tmp_path: Path) -> None:
+    settings = ["--model", "bayesian-mf", "--rank", 2, "--sweeps", 12, "--chains", 2]
+    result = run("fit", ratings, "-o", tmp_path / "m", *settings, "--plot", tmp_path / "traces.png")
+    assert (tmp_path / "traces.png").stat().st_size > 10_000
+    assert "noise: R-hat" in result.out
+    assert "4 factors leave out" in result.out

@@ -1,5 +1,6 @@
 """rankfill fit: ratings in, a model file out, the learning curve on the screen."""
 
+import math
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +32,7 @@ from rankfill.data import Features, Ratings, read_features, read_ratings, split
 from rankfill.data.duplicates import TIMED, Duplicates
 from rankfill.data.liked import Liked
 from rankfill.evaluation import evaluate
-from rankfill.models import DEFAULT_MODEL, MODELS, Auto, Bias, Model, TimeBudget
+from rankfill.models import DEFAULT_MODEL, MODELS, Auto, BayesianMF, Bias, Model, TimeBudget
 from rankfill.models.base.settings import without_hints
 from rankfill.models.base.training import InterruptedWarning
 
@@ -77,7 +78,10 @@ def fit(
     ] = None,
     every: Annotated[int, typer.Option(metavar="PASSES", help="How many passes lie between two checkpoints.")] = 10,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the learning curve: .png, .pdf or .svg.")
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the learning curve, or the traces of chains: .png, .pdf or .svg."
+        ),
     ] = None,
     spark: Annotated[
         str | None,
@@ -143,12 +147,14 @@ def fit(
 
 
 def _draw(learner: Model, path: Path, baseline: float | None) -> None:
-    """The learning curve, or of an automatic choice what it was made among."""
-    from rankfill.plots import learning_curve, quality_bars
+    """The learning curve; of an automatic choice what it was made among, of samples the traces of their chains."""
+    from rankfill.plots import learning_curve, quality_bars, trace_plot
 
     if isinstance(learner, Auto):
         tried = {each.label: (each.error, each.ndcg) for each in learner.choices_ if each.seconds}
         quality_bars(tried, path=path)
+    elif isinstance(learner, BayesianMF):
+        trace_plot(learner, path=path)
     else:
         learning_curve(learner.history_, path=path, baseline=None if baseline is None else {"bias": baseline})
 
@@ -176,6 +182,14 @@ def _read(
         screen.print(f"For validation, {described(Path(validation), others)}")
         return ratings, others
     return ratings, None
+
+
+def _show_chains(learner: BayesianMF) -> None:
+    """Whether chains agree, and what the factors that are kept leave out."""
+    for name, (r_hat, effective) in learner.diagnostics().items():
+        if not math.isnan(r_hat):
+            console().print(f"{name}: R-hat {r_hat:.2f}, {effective:.0f} independent draws")
+    console().print(f"{learner.rank_} factors leave out {learner.lost_:.2%} of the mean of all samples.")
 
 
 def _read_features(train: Ratings, items: Path | None, users: Path | None) -> dict[str, Features]:
@@ -236,6 +250,8 @@ def _show(learner: Model, baseline: float | None) -> None:
     else:
         screen.print(curve_table(learner.history_, baseline))
     screen.print()
+    if isinstance(learner, BayesianMF):
+        _show_chains(learner)
     if baseline is not None:
         report = min(learner.history_, key=lambda each: each.loss)
         best, measure = report.validation or 0.0, report.validation_measure

@@ -83,10 +83,10 @@ def test_predictions_are_the_mean_over_the_sweeps():
 
 def test_the_mean_product_is_the_mean_where_nothing_is_dropped():
     rng = np.random.default_rng(0)
-    mean, total = MeanProduct.none(30, 20), 0
+    mean, total = MeanProduct.none(30, 20, 30), 0
     for _ in range(5):
         users, items = rng.normal(size=(30, 4)).astype(np.float32), rng.normal(size=(20, 4)).astype(np.float32)
-        mean.add(users, items, 30)
+        mean.add(users, items)
         product = users[:, :3] @ items[:, :3].T + users[:, 3:] + items[:, 3]
         total = total + product
     found = mean.users @ mean.items.T + mean.user_biases[:, None] + mean.item_biases

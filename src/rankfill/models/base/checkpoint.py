@@ -92,8 +92,9 @@ class Checkpoint:
 
 
 def identity_of(model: BaseEstimator, told: dict[str, Any]) -> Identity:
-    """The class, the settings and what `fit` was called with; `passes` may be raised to go on."""
-    settings = {name: plain(value) for name, value in model.get_params(deep=False).items() if name != "passes"}
+    """The class, the settings and what `fit` was called with; `passes` or `sweeps` may be raised to go on."""
+    parameters = model.get_params(deep=False).items()
+    settings = {name: plain(value) for name, value in parameters if name not in ("passes", "sweeps")}
     return {"model": type(model).__name__} | settings | {name: _mark(value) for name, value in told.items()}
 
 

@@ -29,11 +29,13 @@ class MeanProduct:
     lost: float
 
     @staticmethod
-    def none(n_users: int, n_items: int) -> "MeanProduct":
-        return MeanProduct(np.zeros((n_users, 0)), np.zeros((n_items, 0)), np.zeros(n_users), np.zeros(n_items), 0, 0.0)
+    def none(n_users: int, n_items: int, width: int) -> "MeanProduct":
+        """The mean of nothing as yet; it will have `width` factors."""
+        factors = np.zeros((n_users, width)), np.zeros((n_items, width))
+        return MeanProduct(*factors, np.zeros(n_users), np.zeros(n_items), 0, 0.0)
 
-    def add(self, users: NDArray[np.float32], items: NDArray[np.float32], width: int) -> None:
-        """Takes rows (factors, bias) of both sides into the mean and keeps at most `width` factors."""
+    def add(self, users: NDArray[np.float32], items: NDArray[np.float32]) -> None:
+        """Takes rows (factors, bias) of both sides into the mean."""
         self.count += 1
         weight = 1.0 / self.count
         rank = users.shape[1] - 1
@@ -41,7 +43,7 @@ class MeanProduct:
         self.item_biases += weight * (items[:, rank] - self.item_biases)
         left = np.hstack([np.sqrt(1 - weight) * self.users, np.sqrt(weight) * users[:, :rank]])
         right = np.hstack([np.sqrt(1 - weight) * self.items, np.sqrt(weight) * items[:, :rank]])
-        self.users, self.items, lost = strongest(left, right, width)
+        self.users, self.items, lost = strongest(left, right, self.users.shape[1])
         self.lost = (1 - weight) * self.lost + lost
 
 

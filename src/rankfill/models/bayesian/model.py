@@ -13,11 +13,9 @@ the mean of predictions, `samples.py` for what is kept.
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, Literal, Self, cast, overload
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows, padded
@@ -29,21 +27,20 @@ from rankfill.models.base.settings import check_seed, check_whole, check_word
 from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.base.units import check_size
-from rankfill.models.bayesian.averages import MeanProduct
-from rankfill.models.bayesian.exploring import Exploring
+from rankfill.models.bayesian.chains import Arrays, Chains, Numbers
 from rankfill.models.bayesian.links import Block, feature_block
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
-from rankfill.models.bayesian.stopping import MOST_SWEEPS, Stopping
+from rankfill.models.bayesian.stopping import MOST_SWEEPS
+from rankfill.models.bayesian.uncertain import Uncertain
 
 _ENOUGH_TO_LINK = 3
 """Ratings for each user and item: with fewer, of samples of MovieLens 100K, links to what was rated did harm."""
-_Numbers = tuple[NDArray[np.intp], NDArray[np.intp]]
 LinksChoice = Literal["auto", "none", "rated"]
 SweepsChoice = Literal["auto"]
 
 
-class BayesianMF(Exploring):
+class BayesianMF(Uncertain):
     """Bayesian factorisation by Gibbs sampling: accurate with nothing set, and it knows how sure it is.
 
     Many factorisations are drawn, each as probable as the ratings make it, and their predictions are averaged. There is
@@ -61,6 +58,9 @@ class BayesianMF(Exploring):
         moves, after 300 sweeps at the latest.
     burn_in : int, default=2
         The first sweeps, which are on the way from the start and are left out.
+    chains : int, default=1
+        How many chains are drawn side by side, at least 1, each from another start. All their samples are averaged:
+        two chains take twice the time, predict a little better, and show by `diagnostics` whether they agree.
     links : {"auto", "none", "rated"}, default="auto"
         What moves the mean that a row is drawn around. With "rated" what a user has rated, whatever the rating, tells
         about the user, and who has rated an item tells about the item. "auto" takes "rated" where there are three
@@ -86,6 +86,8 @@ class BayesianMF(Exploring):
         What the factors above leave out of the mean of the predictions, as a share of the squares of all its entries.
     n_sweeps_ : int
         How many sweeps there were.
+    traces_ : ndarray of shape (chains, n_sweeps_, 2)
+        Of every chain and sweep the error on the ratings and the standard deviation of the noise.
     rank_ : int
         The number of factors of the mean of the predictions: twice `rank`.
     biased_ : bool
@@ -118,7 +120,7 @@ class BayesianMF(Exploring):
     features_shape_all: ClassVar[bool] = True
     tol = None
 
-    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "_scale", "_samples")
+    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "_scale", "_samples")
 
     noise_: float
     lost_: float
@@ -130,6 +132,7 @@ class BayesianMF(Exploring):
         rank: int = 32,
         sweeps: int | SweepsChoice = "auto",
         burn_in: int = 2,
+        chains: int = 1,
         links: LinksChoice = "auto",
         samples: int = 16,
         seed: int = 0,
@@ -138,6 +141,7 @@ class BayesianMF(Exploring):
         self.rank = rank
         self.sweeps = sweeps
         self.burn_in = burn_in
+        self.chains = chains
         self.links: LinksChoice = links
         self.samples = samples
         self.seed = seed
@@ -148,66 +152,13 @@ class BayesianMF(Exploring):
         """The most sweeps that a fit makes."""
         return MOST_SWEEPS if self.sweeps == "auto" else int(self.sweeps)
 
-    @overload
-    def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: Literal[False] = False
-    ) -> NDArray[np.float32]: ...
-    @overload
-    def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: bool
-    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]: ...
-
-    def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: bool = False
-    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Predicts the rating of each pair of ids and, on request, how far off the rating may be.
-
-        Parameters
-        ----------
-        users, items : array-like of ids
-            As many of one as of the other; a single user goes with many items and the reverse.
-        return_std : bool, default=False
-            Whether to return the standard deviation of the ratings too: that of the noise of a single rating and of
-            what is not known about user and item, together.
-
-        Returns
-        -------
-        ndarray of float32, or two of them
-            Predictions within the range of the ratings learned, unless the model has `clip=False`; standard deviations.
-        """
-        predicted = super().predict(users, items)
-        return (predicted, self._view()._std(users, items)) if return_std else predicted
-
-    def interval(
-        self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Says between which two numbers the rating of each pair of ids lies with a given probability.
-
-        Parameters
-        ----------
-        users, items : array-like of ids
-            As for `predict`.
-        coverage : float, default=0.9
-            The probability, between 0 and 1.
-
-        Returns
-        -------
-        low, high : ndarray of float32
-            Within the range of the ratings learned, unless the model has `clip=False`.
-        """
-        if not isinstance(coverage, int | float | np.floating) or not 0 < coverage < 1:
-            raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
-        view = self._view()
-        middle = view._unclipped(users, items)
-        reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
-        return view._clipped(middle - reach), view._clipped(middle + reach)
-
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
         check_whole("rank", self.rank, 1)
         if self.sweeps != "auto":
             check_whole("sweeps", self.sweeps, 1)
         check_whole("burn_in", self.burn_in, 0)
+        check_whole("chains", self.chains, 1)
         check_word("links", self.links, LinksChoice)
         check_whole("samples", self.samples, 2)
         check_seed(self.seed)
@@ -222,25 +173,36 @@ class BayesianMF(Exploring):
         if init is not None:
             self._check_init(init)
         with one_blas_thread():
-            chain = Chain(targets, len(rated[1]), rank, links, int(self.seed), 0, self._feature_blocks(rated))
+            features, seed = self._feature_blocks(rated), int(self.seed)
+            each = [Chain(targets, len(rated[1]), rank, links, seed, k, features) for k in range(int(self.chains))]
             if init is not None:
-                self._go_on_from(init, chain, rated)
-            mean = MeanProduct.none(len(rated[0]), len(rated[1]))
-            stopping = Stopping(targets, int(self.seed))
+                for number, chain in enumerate(each):
+                    self._go_on_from(init, number, chain, rated)
+            chains = Chains(each, samples, rated, self.passes, self._scale)
             with Training(self, validation, callbacks) as training:
+                kept = self._resume(training, chains)
                 for sweep in training.epochs():
-                    chain.sweep()
-                    if sweep <= self.burn_in + 1:
-                        mean = MeanProduct.none(len(rated[0]), len(rated[1]))
-                        samples.start_over()
-                    mean.add(chain.users.unknowns(chain.user_means), chain.items.unknowns(), 2 * rank)
-                    samples.add(chain, rated, chain.random(sweep, 1))
-                    self._take_over(chain, mean, samples, rated)
-                    training.report(self._objective(chain), self._scale * chain.error)
-                    if self.sweeps == "auto" and stopping.reached(sweep, mean, chain.noise_precision):
+                    chains.sweep(sweep, int(self.burn_in))
+                    for name, array in chains.state().items() if kept else ():
+                        kept[name][...] = array
+                    self._take_over(chains, sweep)
+                    training.report(self._objective(chains), self._scale * chains.error)
+                    if self.sweeps == "auto" and chains.enough(sweep):
                         break
 
-    def _prepare(self, ratings: Ratings) -> tuple[_Numbers, Rows]:
+    def _resume(self, training: Training, chains: Chains) -> Arrays:
+        """What checkpoints keep of the chains, which go on from there; nothing without any."""
+        if self._checkpoint is None:
+            return {}
+        kept = {name: array.copy() for name, array in chains.state().items()}
+        training.carry(**kept)
+        if training.has_begun:
+            done = len(self.history_)
+            chains.go_on_from(kept, done)
+            chains.traces[:, :done] = self.traces_
+        return kept
+
+    def _prepare(self, ratings: Ratings) -> tuple[Numbers, Rows]:
         """The numbers of users and items that have ratings, and the ratings by these, with mean 0 and variance 1."""
         self._scale = float(np.std(ratings.values, dtype=np.float64))
         by_user, item_counts = ratings.by_user, self._item_counts.array
@@ -250,13 +212,16 @@ class BayesianMF(Exploring):
         indptr = np.concatenate([[0], np.cumsum(by_user.counts()[users])])
         return (users, items), Rows.taking(indptr, column[by_user.indices], self._standardised(ratings.values))
 
+    def _check_checkpoints(self) -> None:
+        """A chain goes on from what it was."""
+
     def _links_rated(self, targets: Rows, n_items: int) -> bool:
         """Whether what was rated is linked."""
         if self.links != "auto":
             return self.links == "rated"
         return len(targets.values) >= _ENOUGH_TO_LINK * (targets.n_rows + n_items)
 
-    def _feature_blocks(self, rated: _Numbers) -> tuple[list[Block], list[Block]]:
+    def _feature_blocks(self, rated: Numbers) -> tuple[list[Block], list[Block]]:
         """The features of the users and of the items that have ratings."""
         found: tuple[list[Block], list[Block]] = [], []
         for place, (side, numbers) in enumerate(zip(("user", "item"), rated, strict=True)):
@@ -266,26 +231,27 @@ class BayesianMF(Exploring):
                 found[place].append(feature_block(features.aligned(ids)[numbers], features.known(ids)[numbers]))
         return found
 
-    def _take_over(self, chain: Chain, mean: MeanProduct, samples: Samples, rated: _Numbers) -> None:
+    def _take_over(self, chains: Chains, sweep: int) -> None:
         """Makes what was sampled up to now the model."""
-        width, root = 2 * int(self.rank), math.sqrt(self._scale)
+        width, root, mean, rated = 2 * int(self.rank), math.sqrt(self._scale), chains.mean, chains.rated
         users, items = (padded(len(ids), width + 2) for ids in (self.users_, self.items_))
-        kept = mean.users.shape[1]
-        users[rated[0], :kept], items[rated[1], :kept] = root * mean.users, root * mean.items
+        users[rated[0], :width], items[rated[1], :width] = root * mean.users, root * mean.items
         users[rated[0], width], items[rated[1], width + 1] = (
             self._scale * mean.user_biases,
             self._scale * mean.item_biases,
         )
         users[:, width + 1] = items[:, width] = 1
         self._set_factors(users, items, width, biased=True, offset=self.mean_)
-        self._samples = samples.kept()
-        self.noise_ = self._scale * float(np.mean(1 / samples.noise_precisions[: samples.count])) ** 0.5
-        self.lost_, self.n_sweeps_ = mean.lost, chain.sweeps
+        self._samples = chains.samples.kept()
+        self.noise_ = self._scale * float(np.mean(1 / self._samples.noise_precisions)) ** 0.5
+        self.lost_, self.n_sweeps_ = mean.lost, sweep
+        self.traces_ = chains.traces[:, :sweep].copy()
 
-    def _objective(self, chain: Chain) -> float:
-        """The negative logarithm of the likelihood of the ratings."""
-        precision = chain.noise_precision
-        of_one: float = 0.5 * precision * chain.error**2 - 0.5 * math.log(precision / (2 * math.pi))
+    def _objective(self, chains: Chains) -> float:
+        """The negative logarithm of the likelihood of the ratings, the mean over the chains."""
+        precisions = np.array([chain.noise_precision for chain in chains.each])
+        squares = np.array([chain.error**2 for chain in chains.each])
+        of_one = float(np.mean(0.5 * precisions * squares - 0.5 * np.log(precisions / (2 * math.pi))))
         return self.n_ratings_ * (of_one + math.log(self._scale or 1.0))
 
     def _check_init(self, init: Self) -> None:
@@ -294,31 +260,22 @@ class BayesianMF(Exploring):
         if rank != self.rank:
             raise ValueError(f"init has rank {rank}, this model {self.rank}; give both the same settings")
 
-    def _go_on_from(self, init: Self, chain: Chain, rated: _Numbers) -> None:
-        """Starts from the last sample of another model, where that knows the ids."""
+    def _go_on_from(self, init: Self, number: int, chain: Chain, rated: Numbers) -> None:
+        """Starts from one of the last samples of another model, where that knows the ids."""
         theirs = init._samples
+        s = theirs.count - 1 - number % theirs.count
         for side, rows, own_ids, their_ids, numbers in (
-            (chain.users, theirs.users[-1], self.users_, init.users_, rated[0]),
-            (chain.items, theirs.items[-1], self.items_, init.items_, rated[1]),
+            (chain.users, theirs.users[s], self.users_, init.users_, rated[0]),
+            (chain.items, theirs.items[s], self.items_, init.items_, rated[1]),
         ):
             known = self._own_rows(their_ids, own_ids)[numbers]
             side.set_unknowns(np.where(known[:, None] >= 0, rows[known], np.float32(0)))
-        chain.noise_precision = float(theirs.noise_precisions[-1])
+        chain.noise_precision = float(theirs.noise_precisions[s])
 
     def _forget_entries(self, left: Left) -> None:
         """The samples keep the rows of those who stay, and the one that stands for whoever has no ratings."""
         super()._forget_entries(left)
         self._samples = replace(self._samples, users=self._samples.users[:, [*left.users, left.n_before]])
-
-    def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        user_rows, item_rows, shape = self._pair_rows(users, items)
-        noise = float(np.mean(1 / self._samples.noise_precisions[: self._samples.count]))
-        spread = self._samples.spread(user_rows, item_rows)
-        return (self._scale * np.sqrt(spread + noise)).astype(np.float32).reshape(shape)
-
-    def _unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        user_rows, item_rows, shape = self._pair_rows(users, items)
-        return self._score(user_rows, item_rows).reshape(shape)
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)
@@ -332,5 +289,9 @@ class BayesianMF(Exploring):
         wanted += [(n, rank + 1), (n, rank + 1, rank + 1), (n,)]
         if shapes != wanted or n < 1 or rank < 1 or links not in (0, n_items) or self.rank_ != 2 * rank:
             raise ValueError(f"samples have the shapes {shapes}, which do not belong together")
+        if self.traces_.ndim != 3 or self.traces_.shape[1:] != (self.n_sweeps_, 2):
+            raise ValueError(
+                f"traces_ has the shape {self.traces_.shape}, which is not that of {self.n_sweeps_} sweeps"
+            )
         if not (samples.noise_precisions > 0).all():
             raise ValueError("samples.noise_precisions holds numbers that are not positive")

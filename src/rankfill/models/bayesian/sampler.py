@@ -12,6 +12,9 @@ Random numbers depend on the seed, the chain, the sweep, the side and the row al
 alternating least squares.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -128,6 +131,22 @@ class Chain:
             side.draw_prior(random, key + 1)
             side.draw(other, self.noise_precision, key, means)
         self._draw_noise(random)
+
+    def state(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """All that the next sweep depends on beside its number."""
+        yield "noise_precision", np.array(self.noise_precision)
+        for name, side in (("users", self.users), ("items", self.items)):
+            yield name, side.rows
+            yield f"{name}.mean", side.prior.mean
+            yield f"{name}.precision", side.prior.precision
+            if side.links is not None:
+                yield f"{name}.weights", side.links.weights
+                yield f"{name}.strengths", side.links.strengths
+
+    def go_on_from(self, state: dict[str, NDArray[Any]], sweeps: int) -> None:
+        """As if so many sweeps were behind it; the arrays are those of `state` already."""
+        self.sweeps, self.noise_precision = sweeps, float(state["noise_precision"])
+        self.error = (self._measure() / self._n_ratings) ** 0.5
 
     def random(self, sweep: int, purpose: int = 0) -> np.random.Generator:
         """The random numbers of one sweep, others for every purpose."""

@@ -7,7 +7,6 @@ of a percent.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfill.kernels import Rows
 from rankfill.models.bayesian.averages import MeanProduct
@@ -23,14 +22,14 @@ _SMALL = 2e-3
 class Stopping:
     """Watches predictions for some pairs: half of them rated, half of users with the items of others."""
 
-    def __init__(self, ratings: Rows, seed: int) -> None:
-        random = np.random.default_rng(seed)
+    def __init__(self, ratings: Rows) -> None:
+        random = np.random.default_rng(0)
         n = len(ratings.values)
         entries = np.sort(random.choice(n, min(n, _PAIRS), replace=False))
         users, items = ratings.row_of_entry()[entries], ratings.indices[entries]
         self._users = np.concatenate([users, users])
         self._items = np.concatenate([items, random.permutation(items)])
-        self._found: list[NDArray[np.float64]] = []
+        self.found = np.zeros((len(_CHECKS), len(self._users)))
 
     def reached(self, sweep: int, mean: MeanProduct, noise_precision: float) -> bool:
         """Whether this sweep was enough."""
@@ -38,8 +37,9 @@ class Stopping:
             return False
         predicted = np.einsum("ij,ij->i", mean.users[self._users], mean.items[self._items])
         predicted += mean.user_biases[self._users] + mean.item_biases[self._items]
-        self._found.append(predicted)
-        if len(self._found) <= _TWICE:
+        place = _CHECKS.index(sweep)
+        self.found[place] = predicted
+        if place < _TWICE:
             return False
-        change = float(np.mean((predicted - self._found[-1 - _TWICE]) ** 2))
+        change = float(np.mean((predicted - self.found[place - _TWICE]) ** 2))
         return change * noise_precision < _SMALL

@@ -1,0 +1,76 @@
+"""Several chains side by side, and what is made of them sweep by sweep: means, samples, traces."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfill.models.bayesian.averages import MeanProduct
+from rankfill.models.bayesian.sampler import Chain
+from rankfill.models.bayesian.samples import Samples
+from rankfill.models.bayesian.stopping import Stopping
+
+Arrays = dict[str, NDArray[Any]]
+Numbers = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class Chains:
+    """Chains of the same ratings with other random numbers; `rated` are the users and items that have ratings.
+
+    `scale` is the unit in which traces are told.
+    """
+
+    def __init__(self, chains: list[Chain], samples: Samples, rated: Numbers, most_sweeps: int, scale: float) -> None:
+        rank = chains[0].users.rank
+        self.each = chains
+        self.samples = samples
+        self.rated = rated
+        self.mean = MeanProduct.none(len(rated[0]), len(rated[1]), 2 * rank)
+        self.traces = np.zeros((len(chains), most_sweeps, 2))
+        self.stopping = Stopping(chains[0].users.ratings)
+        self._scale = scale
+
+    def sweep(self, number: int, burn_in: int) -> None:
+        """Draws everything once in every chain. One chain after the other gives a sample to keep, by chance."""
+        if number <= burn_in + 1:
+            self.mean = MeanProduct.none(len(self.rated[0]), len(self.rated[1]), self.mean.users.shape[1])
+            self.samples.start_over()
+        for chain, trace in zip(self.each, self.traces, strict=True):
+            chain.sweep()
+            self.mean.add(chain.users.unknowns(chain.user_means), chain.items.unknowns())
+            trace[number - 1] = self._scale * chain.error, self._scale * chain.noise_precision**-0.5
+        random = self.each[0].random(number, 1)
+        self.samples.add(self.each[int(random.integers(len(self.each)))], self.rated, random)
+
+    def enough(self, number: int) -> bool:
+        """Whether more sweeps would not help."""
+        return self.stopping.reached(number, self.mean, float(np.mean([chain.noise_precision for chain in self.each])))
+
+    @property
+    def error(self) -> float:
+        """The root mean square of the errors on the ratings, over all chains."""
+        squares = [chain.error**2 for chain in self.each]
+        return math.sqrt(sum(squares) / len(squares))
+
+    def state(self) -> Arrays:
+        """All that the next sweep depends on, by name; shapes stay the same."""
+        mean, samples = self.mean, self.samples
+        found: Arrays = {
+            f"chain{k}.{name}": array for k, chain in enumerate(self.each) for name, array in chain.state()
+        }
+        found |= {f"mean.{name}": getattr(mean, name) for name in ("users", "items", "user_biases", "item_biases")}
+        found |= {f"samples.{k}": array for k, array in enumerate(samples.arrays())}
+        found["stopping"] = self.stopping.found
+        found["numbers"] = np.array([mean.count, mean.lost, samples.count, samples.added, samples.stride])
+        return found
+
+    def go_on_from(self, state: Arrays, number: int) -> None:
+        """Takes over what `state` was after so many sweeps."""
+        for name, array in self.state().items():
+            array[...] = state[name]
+        count, self.mean.lost, *of_samples = state["numbers"].tolist()
+        self.mean.count = int(count)
+        self.samples.count, self.samples.added, self.samples.stride = (int(each) for each in of_samples)
+        for k, chain in enumerate(self.each):
+            chain.go_on_from({name: state[f"chain{k}.{name}"] for name, _ in chain.state()}, number)

@@ -1,0 +1,106 @@
+"""Answers with error bars, from the spread of the samples that are kept and the noise of a single rating."""
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from rankfill.models.bayesian.diagnostics import Diagnosis, diagnosis
+from rankfill.models.bayesian.exploring import Exploring
+
+TRACES = ("rmse", "noise")
+"""What is watched of every chain, sweep by sweep."""
+
+
+class Uncertain(Exploring):
+    """Adds to a model of samples how far off a prediction may be, and whether its chains agree."""
+
+    burn_in: int
+    traces_: NDArray[np.float64]
+
+    @overload
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: bool
+    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]: ...
+
+    def predict(
+        self, users: ArrayLike, items: ArrayLike, return_std: bool = False
+    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Predicts the rating of each pair of ids and, on request, how far off the rating may be.
+
+        Parameters
+        ----------
+        users, items : array-like of ids
+            As many of one as of the other; a single user goes with many items and the reverse.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the ratings too: that of the noise of a single rating and of
+            what is not known about user and item, together.
+
+        Returns
+        -------
+        ndarray of float32, or two of them
+            Predictions within the range of the ratings learned, unless the model has `clip=False`; standard deviations.
+        """
+        predicted = super().predict(users, items)
+        return (predicted, self._view()._std(users, items)) if return_std else predicted
+
+    def interval(
+        self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Says between which two numbers the rating of each pair of ids lies with a given probability.
+
+        Parameters
+        ----------
+        users, items : array-like of ids
+            As for `predict`.
+        coverage : float, default=0.9
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarray of float32
+            Within the range of the ratings learned, unless the model has `clip=False`.
+        """
+        if not isinstance(coverage, int | float | np.floating) or not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
+        view = self._view()
+        middle = view._unclipped(users, items)
+        reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
+        return view._clipped(middle - reach), view._clipped(middle + reach)
+
+    def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        noise = float(np.mean(1 / self._samples.noise_precisions[: self._samples.count]))
+        spread = self._samples.spread(user_rows, item_rows)
+        return (self._scale * np.sqrt(spread + noise)).astype(np.float32).reshape(shape)
+
+    def _unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        return self._score(user_rows, item_rows).reshape(shape)
+
+    def diagnostics(self) -> dict[str, Diagnosis]:
+        """Says whether the chains have forgotten where they started, and how many independent draws they are worth.
+
+        Returns
+        -------
+        dict of Diagnosis
+            For the error on the ratings ("rmse") and the standard deviation of the noise ("noise"): `r_hat`, which is
+            near 1 where the chains and their halves agree, say below 1.1, and `effective`, the number of independent
+            draws that would tell the mean as well. Not a number after fewer than eight sweeps that count.
+
+        Examples
+        --------
+        >>> import rankfill as rf
+        >>> ratings = rf.synthetic.low_rank(60, 40, n_ratings=900, noise=0.5, seed=0)
+        >>> found = rf.BayesianMF(rank=2, sweeps=40, chains=2).fit(ratings).diagnostics()
+        >>> sorted(found), found["noise"].effective < 80
+        (['noise', 'rmse'], True)
+        """
+        self._check_fitted()
+        traces = self._view().traces_
+        return {name: diagnosis(traces[:, min(self.burn_in, traces.shape[1]) :, k]) for k, name in enumerate(TRACES)}
