@@ -19,6 +19,7 @@ NEEDS = {  # what else an option asks for
     ("als", "weighting", "frequency"): {"feedback": "implicit"},
 }
 LOGISTIC = "loss", "logistic"
+PROBIT = "likelihood", "probit"
 OF_A_SIZE = {
     ("feedback", "implicit"),
     ("goal", "recommend"),
@@ -58,8 +59,8 @@ VARIANTS = list(variants())
 
 @pytest.fixture
 def data(ratings, options):
-    """The ratings of the contract; -1 and +1 for the logistic loss."""
-    if LOGISTIC in options.items():
+    """The ratings of the contract; -1 and +1 for what is learned of two values."""
+    if {LOGISTIC, PROBIT} & set(options.items()):
         return ratings.with_values(lambda values: np.where(values > 3, 1.0, -1.0))
     return ratings
 

@@ -124,7 +124,8 @@ def _fake_chain(k):
         unknowns=lambda: np.full((1, 2), k, np.float32),
         draw_unknown=lambda random: np.zeros(2, np.float32),
     )
-    return SimpleNamespace(users=side, items=side, noise_precision=float(k))
+    same = {"told": lambda rows: rows, "sizes": lambda: np.ones(2, np.float32), "stars": None}
+    return SimpleNamespace(users=side, items=side, told_noise=k**-0.5, **same)
 
 
 def test_sampling_ends_by_itself_where_more_does_not_help():

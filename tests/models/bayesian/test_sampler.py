@@ -81,7 +81,7 @@ def test_noise_is_that_of_the_conjugate_closed_form():
 
 def told_by_chain(chain):
     """Numbers whose distribution is known without any ratings; logarithms, for the tails are heavy."""
-    found = [np.log(chain.noise_precision)]
+    found = [np.log(chain.noise_precision)] if chain.stars is None else [*np.log(np.diff(chain.stars.cuts))]
     for side in (chain.users, chain.items):
         found += [np.log(side.prior.precision[0, 0]), np.log(side.prior.precision[1, 1]), np.arctan(side.rows[0, 0])]
         found += [np.log(np.abs(side.rows[1, side.bias_column]) + 1e-6)]
@@ -92,7 +92,11 @@ def told_by_chain(chain):
 
 def draw_from_prior(chain, random):
     """Puts the chain where the model says it may be before any rating is seen."""
-    chain.noise_precision = random.gamma(1.0)
+    if chain.stars is None:
+        chain.noise_precision = random.gamma(1.0)
+    else:
+        gaps = chain.stars.expected_gaps + random.normal(size=chain.stars.expected_gaps.shape)
+        chain.stars.cuts = chain.stars.cuts[0] + np.concatenate([[0.0], np.cumsum(np.exp(gaps))])
     for side in (chain.users, chain.items):
         precision = draw_wishart(LEAST_VARIANCE * np.eye(2), 2, random)
         root = np.linalg.cholesky(np.linalg.inv(precision))
@@ -110,6 +114,8 @@ def draw_ratings(chain, random):
     predicted = chain.users.rows[:, :3].astype(float) @ chain.items.rows[:, :3].T.astype(float)
     ratings = predicted + random.normal(size=predicted.shape) / np.sqrt(chain.noise_precision)
     chain.observe(ratings.astype(np.float32).ravel())
+    if chain.stars is not None:
+        chain.stars.codes[:] = np.searchsorted(chain.stars.cuts, chain.users.ratings.values)
 
 
 def features_of(n_rows):
@@ -119,16 +125,19 @@ def features_of(n_rows):
 
 
 @pytest.mark.parametrize(
-    ("rated", "features"), [(False, False), (True, False), (True, True)], ids=["no links", "rated", "features"]
+    ("rated", "features", "n_levels"),
+    [(False, False, 0), (True, False, 0), (True, True, 0), (False, False, 4), (True, False, 2)],
+    ids=["no links", "rated", "features", "ordinal", "rated, probit"],
 )
-def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(rated, features):
+def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(rated, features, n_levels):
     """Geweke's joint test (2004): from a draw of everything, ratings and a sweep in turn must come back to the prior.
 
     Every start is another draw from the prior, so that starts are independent however slowly a chain moves.
     """
-    random, n_starts = np.random.default_rng(0), 1200
+    random, n_starts = np.random.default_rng(0), 1200 if n_levels == 0 else 400
     more = (features_of(4), features_of(3)) if features else ([], [])
-    chain = Chain(dense_rows(random.normal(size=(4, 3))), 3, 1, rated, 0, 0, more)
+    given = random.normal(size=(4, 3)) if n_levels == 0 else (np.arange(12.0) % n_levels).reshape(4, 3)
+    chain = Chain(dense_rows(given), 3, 1, rated, 0, 0, more, ordered=n_levels > 0)
     moved = []
     for _ in range(n_starts):
         draw_from_prior(chain, random)

@@ -38,14 +38,15 @@ class Chains:
             self.samples.start_over()
         for chain, trace in zip(self.each, self.traces, strict=True):
             chain.sweep()
-            self.mean.add(chain.users.unknowns(chain.user_means), chain.items.unknowns())
-            trace[number - 1] = self._scale * chain.error, self._scale * chain.noise_precision**-0.5
+            self.mean.add(chain.told(chain.users.unknowns(chain.user_means)), chain.told(chain.items.unknowns()))
+            trace[number - 1] = self._scale * chain.error, self._scale * chain.told_noise
         random = self.each[0].random(number, 1)
         self.samples.add(self.each[int(random.integers(len(self.each)))], self.rated, random)
 
     def enough(self, number: int) -> bool:
         """Whether more sweeps would not help."""
-        return self.stopping.reached(number, self.mean, float(np.mean([chain.noise_precision for chain in self.each])))
+        precision = float(np.mean([chain.told_noise**-2 for chain in self.each]))
+        return self.stopping.reached(number, self.mean, precision)
 
     @property
     def error(self) -> float:

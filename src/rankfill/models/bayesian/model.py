@@ -31,12 +31,14 @@ from rankfill.models.bayesian.chains import Arrays, Chains, Numbers
 from rankfill.models.bayesian.links import Block, feature_block
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
+from rankfill.models.bayesian.stars import MOST_LEVELS
 from rankfill.models.bayesian.stopping import MOST_SWEEPS
 from rankfill.models.bayesian.uncertain import Uncertain
 
 _ENOUGH_TO_LINK = 3
 """Ratings for each user and item: with fewer, of samples of MovieLens 100K, links to what was rated did harm."""
 LinksChoice = Literal["auto", "none", "rated"]
+Likelihood = Literal["gaussian", "ordinal", "probit"]
 SweepsChoice = Literal["auto"]
 
 
@@ -65,6 +67,10 @@ class BayesianMF(Uncertain):
         What moves the mean that a row is drawn around. With "rated" what a user has rated, whatever the rating, tells
         about the user, and who has rated an item tells about the item. "auto" takes "rated" where there are three
         ratings and more for each user and item. Features given to `fit` move that mean in any case.
+    likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
+        What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
+        and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions,
+        lists and error bars are then the best straight line of what the model has learned.
     samples : int, default=16
         How many samples are kept for error bars and for people who were not in training, at least 2. Each takes as much
         room as the factors.
@@ -86,6 +92,8 @@ class BayesianMF(Uncertain):
         What the factors above leave out of the mean of the predictions, as a share of the squares of all its entries.
     n_sweeps_ : int
         How many sweeps there were.
+    levels_ : ndarray of shape (n_levels,)
+        The values of ordered ratings, ascending; none with the likelihood "gaussian".
     traces_ : ndarray of shape (chains, n_sweeps_, 2)
         Of every chain and sweep the error on the ratings and the standard deviation of the noise.
     rank_ : int
@@ -120,7 +128,7 @@ class BayesianMF(Uncertain):
     features_shape_all: ClassVar[bool] = True
     tol = None
 
-    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "_scale", "_samples")
+    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "levels_", "_scale", "_samples")
 
     noise_: float
     lost_: float
@@ -134,6 +142,7 @@ class BayesianMF(Uncertain):
         burn_in: int = 2,
         chains: int = 1,
         links: LinksChoice = "auto",
+        likelihood: Likelihood = "gaussian",
         samples: int = 16,
         seed: int = 0,
         clip: bool = True,
@@ -143,6 +152,7 @@ class BayesianMF(Uncertain):
         self.burn_in = burn_in
         self.chains = chains
         self.links: LinksChoice = links
+        self.likelihood: Likelihood = likelihood
         self.samples = samples
         self.seed = seed
         self.clip = clip
@@ -160,21 +170,39 @@ class BayesianMF(Uncertain):
         check_whole("burn_in", self.burn_in, 0)
         check_whole("chains", self.chains, 1)
         check_word("links", self.links, LinksChoice)
+        check_word("likelihood", self.likelihood, Likelihood)
+        if self.likelihood != "gaussian":
+            self._check_levels(ratings)
         check_whole("samples", self.samples, 2)
         check_seed(self.seed)
         check_size(ratings)
+
+    def _check_levels(self, ratings: Ratings) -> None:
+        """Raises in words where ratings are not of a few values."""
+        n, most = len(np.unique(ratings.values)), 2 if self.likelihood == "probit" else MOST_LEVELS
+        if n > most:
+            raise ValueError(
+                f"likelihood={self.likelihood!r} is for ratings of at most {most} different values, found {n}; "
+                'round them, or take likelihood="gaussian"'
+            )
 
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
         rated, targets = self._prepare(ratings)
         rank, links = int(self.rank), self._links_rated(targets, len(rated[1]))
-        samples = Samples.room_for(int(self.samples), ratings.n_users, ratings.n_items, rank + 1, links)
+        ordered = self.likelihood != "gaussian"
+        self.levels_ = np.unique(ratings.values) if ordered else np.empty(0, np.float32)
+        n_cuts = max(len(self.levels_) - 1, 0)
+        samples = Samples.room_for(int(self.samples), ratings.n_users, ratings.n_items, rank + 1, links, n_cuts)
         if init is not None:
             self._check_init(init)
         with one_blas_thread():
             features, seed = self._feature_blocks(rated), int(self.seed)
-            each = [Chain(targets, len(rated[1]), rank, links, seed, k, features) for k in range(int(self.chains))]
+            each = [
+                Chain(targets, len(rated[1]), rank, links, seed, number, features, ordered)
+                for number in range(int(self.chains))
+            ]
             if init is not None:
                 for number, chain in enumerate(each):
                     self._go_on_from(init, number, chain, rated)
@@ -249,10 +277,9 @@ class BayesianMF(Uncertain):
 
     def _objective(self, chains: Chains) -> float:
         """The negative logarithm of the likelihood of the ratings, the mean over the chains."""
-        precisions = np.array([chain.noise_precision for chain in chains.each])
-        squares = np.array([chain.error**2 for chain in chains.each])
-        of_one = float(np.mean(0.5 * precisions * squares - 0.5 * np.log(precisions / (2 * math.pi))))
-        return self.n_ratings_ * (of_one + math.log(self._scale or 1.0))
+        of_one = math.fsum(chain.loss for chain in chains.each) / len(chains.each)
+        unit = math.log(self._scale or 1.0) if self.likelihood == "gaussian" else 0.0
+        return self.n_ratings_ * (of_one + unit)
 
     def _check_init(self, init: Self) -> None:
         init._check_fitted()
@@ -269,8 +296,11 @@ class BayesianMF(Uncertain):
             (chain.items, theirs.items[s], self.items_, init.items_, rated[1]),
         ):
             known = self._own_rows(their_ids, own_ids)[numbers]
-            side.set_unknowns(np.where(known[:, None] >= 0, rows[known], np.float32(0)))
-        chain.noise_precision = float(theirs.noise_precisions[s])
+            side.set_unknowns(chain.untold(np.where(known[:, None] >= 0, rows[known], np.float32(0))))
+        if chain.stars is None:
+            chain.noise_precision = float(theirs.noise_precisions[s])
+        else:
+            chain.see(chain.random(0, 3))
 
     def _forget_entries(self, left: Left) -> None:
         """The samples keep the rows of those who stay, and the one that stands for whoever has no ratings."""
@@ -286,7 +316,7 @@ class BayesianMF(Uncertain):
         shapes = [array.shape for array in samples.arrays()]
         links = samples.weights.shape[1] if samples.weights.ndim == 3 else -1
         wanted: list[tuple[int, ...]] = [(n, n_users + 1, rank + 1), (n, n_items + 1, rank + 1), (n, links, rank + 1)]
-        wanted += [(n, rank + 1), (n, rank + 1, rank + 1), (n,)]
+        wanted += [(n, rank + 1), (n, rank + 1, rank + 1), (n,), (n, max(len(self.levels_) - 1, 0))]
         if shapes != wanted or n < 1 or rank < 1 or links not in (0, n_items) or self.rank_ != 2 * rank:
             raise ValueError(f"samples have the shapes {shapes}, which do not belong together")
         if self.traces_.ndim != 3 or self.traces_.shape[1:] != (self.n_sweeps_, 2):

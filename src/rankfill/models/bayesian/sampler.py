@@ -12,6 +12,7 @@ Random numbers depend on the seed, the chain, the sweep, the side and the row al
 alternating least squares.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from rankfill.models.base.starts import random_rows
 from rankfill.models.bayesian.links import Block, Links, rated_block
 from rankfill.models.bayesian.priors import Prior, draw_prior
 from rankfill.models.bayesian.scales import rescaled_prior
+from rankfill.models.bayesian.stars import Stars
 from rankfill.objectives.penalties import norm_of_noise
 
 _START_PASSES = 6
@@ -100,8 +102,12 @@ class Chain:
         seed: int,
         number: int,
         features: tuple[list[Block], list[Block]] = ([], []),
+        ordered: bool = False,
     ) -> None:
-        """`features` are those of the users and of the items, beside what was rated where there are `links` to that."""
+        """`features` are those of the users and of the items, beside what was rated where there are `links` to that.
+
+        With `ordered`, ratings are what is seen of a number with noise; see `stars.py`.
+        """
         by_item = ratings.transposed(n_items)
         rated = ([rated_block(ratings, n_items)], [rated_block(by_item, ratings.n_rows)]) if links else ([], [])
         of_users, of_items = (
@@ -115,8 +121,11 @@ class Chain:
         self._seed, self._number = seed, number
         self._n_ratings, self._user_of_entry = len(ratings.values), ratings.row_of_entry()
         self._by_item = np.argsort(ratings.indices, kind="stable")
+        self.stars: Stars | None = None
         self._start(rank)
         self._draw_noise(self.random(0))
+        if ordered:
+            self._begin_with_stars(self.random(0, 2))
 
     def sweep(self) -> None:
         """Draws everything once."""
@@ -142,11 +151,19 @@ class Chain:
             if side.links is not None:
                 yield f"{name}.weights", side.links.weights
                 yield f"{name}.strengths", side.links.strengths
+        if self.stars is not None:
+            yield "latents", self.users.ratings.values
+            yield "cuts", self.stars.cuts
+            yield "step", self.stars.step
 
     def go_on_from(self, state: dict[str, NDArray[Any]], sweeps: int) -> None:
         """As if so many sweeps were behind it; the arrays are those of `state` already."""
         self.sweeps, self.noise_precision = sweeps, float(state["noise_precision"])
-        self.error = (self._measure() / self._n_ratings) ** 0.5
+        if self.stars is None:
+            self.error = (self._measure() / self._n_ratings) ** 0.5
+        else:
+            self.stars.cuts, self.stars.step = state["cuts"].copy(), state["step"].copy()
+            self.observe(state["latents"].copy())
 
     def random(self, sweep: int, purpose: int = 0) -> np.random.Generator:
         """The random numbers of one sweep, others for every purpose."""
@@ -197,8 +214,60 @@ class Chain:
             product = float(self._gram[part] @ signs) + square
             signs[part] *= side.rescale_biases(self.noise_precision * square, self.noise_precision * product, random)
 
+    def _begin_with_stars(self, random: np.random.Generator) -> None:
+        """The same in units of the noise."""
+        self.stars = Stars(self.users.ratings.values, self.noise_precision)
+        self.noise_precision = 1.0
+        for side in (self.users, self.items):
+            side.set_unknowns(side.unknowns() * (1.0 / self.sizes()))
+        self.see(random)
+
+    def see(self, random: np.random.Generator) -> None:
+        """Draws the numbers that stars are seen of."""
+        assert self.stars is not None
+        predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
+        self.observe(self.stars.draw(predicted, self.sweeps, random))
+        self.error = self.stars.error
+
+    def sizes(self) -> NDArray[np.float32]:
+        """What takes (factors, bias) to units of the ratings; half of the shift is to be added to each bias then."""
+        slope = 1.0 if self.stars is None else self.stars.slope
+        return np.array([slope**0.5] * self.users.rank + [slope], np.float32)
+
+    def told(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rows (factors, bias) in units of the ratings."""
+        if self.stars is None:
+            return rows
+        found = rows * self.sizes()
+        found[:, -1] += np.float32(0.5 * self.stars.shift)
+        return found
+
+    def untold(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What `told` makes these rows of."""
+        if self.stars is None:
+            return rows
+        found = rows.copy()
+        found[:, -1] -= np.float32(0.5 * self.stars.shift)
+        return found / self.sizes()
+
+    @property
+    def told_noise(self) -> float:
+        """The standard deviation of the noise in units of the ratings."""
+        return float(self.noise_precision**-0.5) * (1.0 if self.stars is None else self.stars.slope)
+
+    @property
+    def loss(self) -> float:
+        """The negative logarithm of the likelihood, the mean over the ratings."""
+        if self.stars is not None:
+            return self.stars.loss
+        precision = float(self.noise_precision)
+        return 0.5 * precision * float(self.error) ** 2 - 0.5 * math.log(precision / (2 * math.pi))
+
     def _draw_noise(self, random: np.random.Generator) -> None:
-        """α given the errors; `error` is their root mean square."""
+        """α given the errors, or what stars are seen of; `error` is the root mean square of the errors."""
+        if self.stars is not None:
+            self.see(random)
+            return
         squares = self._measure()
         self.error = (squares / self._n_ratings) ** 0.5
         drawn = random.gamma(1.0 + self._n_ratings / 2) / (1.0 + squares / 2)

@@ -3,6 +3,7 @@
 They tell how sure a prediction is, and how people who were not in training are learned about.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,8 @@ class Samples:
     """Sample s is row s of every array; those from `count` on are empty places.
 
     Rows are (factors, bias). The last row of either side stands for whatever has no ratings: it is drawn from the
-    prior. `weights` are those of the links of the users, none where there are no links.
+    prior. `weights` are those of the links of the users, none where there are no links; `cuts` lie between the values
+    of ordered ratings, none where these are taken as numbers. All is in units of the ratings.
     """
 
     users: NDArray[np.float32]
@@ -26,12 +28,13 @@ class Samples:
     means: NDArray[np.float64]
     precisions: NDArray[np.float64]
     noise_precisions: NDArray[np.float64]
+    cuts: NDArray[np.float64]
     count: int
     added: int
     stride: int
 
     @staticmethod
-    def room_for(n: int, n_users: int, n_items: int, order: int, links: bool) -> "Samples":
+    def room_for(n: int, n_users: int, n_items: int, order: int, links: bool, n_cuts: int = 0) -> "Samples":
         """No sample as yet, and room for n of them."""
         return Samples(
             users=np.zeros((n, n_users + 1, order), np.float32),
@@ -40,6 +43,7 @@ class Samples:
             means=np.zeros((n, order)),
             precisions=np.zeros((n, order, order)),
             noise_precisions=np.zeros(n),
+            cuts=np.zeros((n, n_cuts)),
             count=0,
             added=0,
             stride=1,
@@ -65,39 +69,49 @@ class Samples:
                 return
         s, (users, items) = self.count, rated
         for rows, side, numbers in ((self.users[s], chain.users, users), (self.items[s], chain.items, items)):
-            rows[:] = side.draw_unknown(random)
-            rows[numbers] = side.unknowns()
+            rows[:] = chain.told(side.draw_unknown(random)[None, :])
+            rows[numbers] = chain.told(side.unknowns())
         if self.weights.shape[1]:
             assert chain.users.links is not None  # what was rated comes first there
             self.weights[s] = 0.0
             self.weights[s, items] = chain.users.links.weights[: len(items), : self.users.shape[2]]
-        self.means[s], self.precisions[s] = chain.users.prior
-        self.noise_precisions[s] = chain.noise_precision
+            self.weights[s] *= chain.sizes()
+        self.means[s] = chain.told(chain.users.prior.mean[None, :].astype(np.float32))
+        sizes = chain.sizes().astype(np.float64)
+        self.precisions[s] = chain.users.prior.precision / sizes / sizes[:, None]
+        self.noise_precisions[s] = chain.told_noise**-2
+        if chain.stars is not None:
+            self.cuts[s] = chain.stars.slope * chain.stars.cuts + chain.stars.shift
         self.count += 1
 
     def kept(self) -> "Samples":
         """The same without empty places."""
         kept = replace(self)
-        for name in ("users", "items", "weights", "means", "precisions", "noise_precisions"):
+        for name in ("users", "items", "weights", "means", "precisions", "noise_precisions", "cuts"):
             setattr(kept, name, getattr(self, name)[: self.count])
         return kept
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Those with a row for each sample."""
-        return self.users, self.items, self.weights, self.means, self.precisions, self.noise_precisions
+        return self.users, self.items, self.weights, self.means, self.precisions, self.noise_precisions, self.cuts
 
     def spread(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float64]:
         """The variance of the predictions of the samples for pairs of row numbers, −1 for what has no ratings."""
+        total, squares = np.zeros(len(users)), np.zeros(len(users))
+        for predicted in self.predictions(users, items):
+            total += predicted
+            squares += predicted**2
+        mean = total / self.count
+        return np.maximum(squares / self.count - mean**2, 0.0)
+
+    def predictions(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> Iterator[NDArray[np.float64]]:
+        """The predictions of one sample after the other for such pairs."""
         order = self.users.shape[2]
         users = np.where(users < self.users.shape[1], users, -1)  # known by their features alone
         items = np.where(items < self.items.shape[1], items, -1)
-        total, squares = np.zeros(len(users)), np.zeros(len(users))
         for s in range(self.count):
             left, right = self.users[s][users], self.items[s][items]
             predicted = np.einsum("ij,ij->i", left[:, : order - 1], right[:, : order - 1], dtype=np.float64)
             predicted += left[:, order - 1]
             predicted += right[:, order - 1]
-            total += predicted
-            squares += predicted**2
-        mean = total / self.count
-        return np.maximum(squares / self.count - mean**2, 0.0)
+            yield predicted

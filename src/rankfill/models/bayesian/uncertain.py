@@ -4,7 +4,7 @@ from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from rankfill.models.bayesian.diagnostics import Diagnosis, diagnosis
 from rankfill.models.bayesian.exploring import Exploring
@@ -17,6 +17,8 @@ class Uncertain(Exploring):
     """Adds to a model of samples how far off a prediction may be, and whether its chains agree."""
 
     burn_in: int
+    likelihood: str
+    levels_: NDArray[np.float32]
     traces_: NDArray[np.float64]
 
     @overload
@@ -82,6 +84,42 @@ class Uncertain(Exploring):
     def _unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         user_rows, item_rows, shape = self._pair_rows(users, items)
         return self._score(user_rows, item_rows).reshape(shape)
+
+    def distribution(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Says how probable each value is for the rating of each pair of ids.
+
+        Parameters
+        ----------
+        users, items : array-like of ids
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float32
+            One more axis than the question: a probability for each of `levels_`; they add up to 1.
+
+        Examples
+        --------
+        >>> import rankfill as rf
+        >>> ratings = rf.Ratings.from_dense([[5, 4, 1], [4, None, 1], [None, 5, 2]])
+        >>> model = rf.BayesianMF(rank=1, sweeps=20, likelihood="ordinal").fit(ratings)
+        >>> model.levels_.tolist(), model.distribution(2, [0, 2]).shape
+        ([1.0, 2.0, 4.0, 5.0], (2, 4))
+        """
+        view = self._view()
+        if view.likelihood == "gaussian":
+            raise ValueError(
+                'likelihood="gaussian" knows no values to give probabilities for; fit with likelihood="ordinal", or '
+                "ask for an interval"
+            )
+        user_rows, item_rows, shape = view._pair_rows(users, items)
+        samples = view._samples
+        above = np.zeros((len(user_rows), samples.cuts.shape[1]))
+        for s, predicted in enumerate(samples.predictions(user_rows, item_rows)):
+            above += ndtr((predicted[:, None] - samples.cuts[s]) * samples.noise_precisions[s] ** 0.5)
+        ends = np.ones((len(above), 1))
+        chances = -np.diff(np.hstack([ends, above / samples.count, 0.0 * ends]), axis=1)
+        return chances.astype(np.float32).reshape(*shape, -1)
 
     def diagnostics(self) -> dict[str, Diagnosis]:
         """Says whether the chains have forgotten where they started, and how many independent draws they are worth.
