@@ -84,7 +84,7 @@ class Stars:
             self.step *= np.exp((float(taken) - _WANTED) / np.sqrt(sweep))
 
     def _log_density(self, predicted: Numbers, gaps: Numbers) -> float:
-        """Of the logarithms of the gaps, given what was seen."""
+        """The density of the logarithms of the gaps, given what was seen."""
         kept, self.cuts = self.cuts, np.concatenate([self.cuts[:1], self.cuts[0] + np.cumsum(gaps)])
         found = self._log_likelihood(predicted) - 0.5 * float(np.sum((np.log(gaps) - self.expected_gaps) ** 2))
         self.cuts = kept
