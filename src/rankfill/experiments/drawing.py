@@ -94,7 +94,8 @@ def _few_ticks(axis: Axis) -> None:
     """Numbers at powers of ten; within less than two of them at 1, 2 and 5 as well, and none at their neighbours."""
     low, high = axis.get_view_interval()
     if high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        subs = (1.0, 2.0, 5.0) if high > 5 * low else (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

@@ -1,16 +1,22 @@
 """What an experiment leaves: a folder with a report in Markdown, its tables as CSV and its pictures as PNG."""
 
 import csv
+import io
 import os
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankfill import __version__
 from rankfill.data.atomic import whole_file
 from rankfill.experiments.frame import Line, Records, Result
-from rankfill.plots.style import finish
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_BYTES, COLOURS, RESOLUTIONS = 100_000, 128, (150, 125, 100, 80, 60)
 
 
 def write(name: str, title: str, result: Result, folder: Path, command: str, seconds: float) -> Path:
@@ -19,7 +25,7 @@ def write(name: str, title: str, result: Result, folder: Path, command: str, sec
     for table, records in result.records.items():
         _write_csv(folder / f"{table}.csv", records)
     for picture, figure in result.figures.items():
-        finish(figure, folder / f"{picture}.png")
+        _write_picture(folder / f"{picture}.png", figure)
     report = folder / "report.md"
     with whole_file(report) as temporary:
         Path(temporary).write_text(markdown(name, title, result, command, seconds), encoding="utf-8")
@@ -57,6 +63,21 @@ def machine() -> str:
         pass
     python = platform.python_version()
     return f"{model}, {os.cpu_count()} cores, Python {python}, rankfill {__version__}"
+
+
+def _write_picture(path: Path, figure: "Figure") -> None:
+    """In 128 colours, and coarser where it would be larger than 100 kB, as photographs are."""
+    from PIL import Image
+
+    for dpi in RESOLUTIONS:
+        drawn, small = io.BytesIO(), io.BytesIO()
+        figure.savefig(drawn, format="png", dpi=dpi)
+        with Image.open(drawn) as picture:
+            picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+        if small.tell() <= MOST_BYTES:
+            break
+    with whole_file(path) as temporary:
+        Path(temporary).write_bytes(small.getvalue())
 
 
 def _write_csv(path: Path, records: Records) -> None:

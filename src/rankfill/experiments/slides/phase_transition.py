@@ -17,6 +17,11 @@ from rankfill.experiments.drawing import name_axes, panels
 from rankfill.experiments.frame import Asked, Line, Records, Result
 
 SUCCESS = 1e-3
+NOTES = """
+A certificate tells a matrix that was not found from one that was not to be found: near the border the solution is often
+proved to be best and yet another matrix, of less trace norm than the one that the entries come from. Far below the
+border solutions are not unique, and passes end before the gap is closed.
+"""
 
 
 def run(asked: Asked) -> Result:
@@ -34,14 +39,19 @@ def run(asked: Asked) -> Result:
                 | {"largest proved gap": max(gap for _, gap in found)}
             )
     easy = [each for each in records if each["entries"] >= 2 * each["rank"] * n * np.log(n)]
+    all_of = [each for each in records if each["recovered"] == 1]
     below = [each for each in records if each["entries"] < each["rank"] * (2 * n - each["rank"])]
     lines = [
         Line("recovered with m ≥ 2 r n log n", "all, for a large enough constant", _share(easy)),
         Line("recovered with fewer entries than degrees of freedom", "none", _share(below)),
-        Line("largest proved gap of a solution", "", f"{max(each['largest proved gap'] for each in records):.1e}"),
+        Line(
+            "largest proved gap where all were recovered",
+            "",
+            f"{max(each['largest proved gap'] for each in all_of):.1e}",
+        ),
     ]
     words = f"synthetic: {n} × {n} matrices of normal factors, {trials} for each square of the picture"
-    return Result(words, lines, {"recovery": records}, {"recovery": _draw(records, n)})
+    return Result(words, lines, {"recovery": records}, {"recovery": _draw(records, n)}, NOTES)
 
 
 def _recovered(n: int, rank: int, share: float, seed: int) -> tuple[float, float]:
@@ -52,7 +62,7 @@ def _recovered(n: int, rank: int, share: float, seed: int) -> tuple[float, float
     seen[rng.permutation(n * n)[: round(share * n * n)]] = True
     ratings = rf.Ratings.from_dense(np.where(seen.reshape(n, n), whole, np.nan))
     settings: dict[str, Any] = {"offset": "none", "clip": False, "tol": None}
-    model = rf.SoftImpute(penalty="exact", gap=1e-4, passes=300, **settings).fit(ratings)
+    model = rf.SoftImpute(penalty="exact", gap=1e-6, passes=1000, **settings).fit(ratings)
     found = model.user_factors_.astype(np.float64) @ model.item_factors_.T
     error = float(np.linalg.norm(found - whole) / np.linalg.norm(whole))
     return error, float(model.history_[-1].gap or 0.0)

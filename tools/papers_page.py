@@ -1,0 +1,51 @@
+"""Makes docs/results/papers.md and its pictures from what `rankfill reproduce` left in a folder.
+
+rankfill reproduce --all -o results && python tools/papers_page.py results
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from rankfill.experiments.catalogue import experiments
+
+TARGET = Path(__file__).parent.parent / "docs" / "results"
+HEAD = """# The papers
+
+What `rankfill reproduce NAME` gives for every table and figure of the five documents that the methods come from, each
+with its data, command, date and machine. Seconds are those of one core of a shared machine: compare them within a
+table. CSV files with all numbers stay in the folder that the command writes.
+
+Our data are smaller than most of the papers': MovieLens 1M where they have MovieLens 10M, Netflix and Yahoo Music. With
+your copy of those the same commands take `--dataset ml-10m`, `netflix`, `yahoo-r1`, `yahoo-r2` or `yahoo-kddcup`.
+
+"""
+
+
+def section(name: str, folder: Path, pictures: Path) -> str:
+    """A report as part of the page; its pictures are copied."""
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    data, _, rest = text.partition("\n\n# ")
+    rest = re.sub(r"\nAll figures: .*\n", "\n", rest)
+    for picture in sorted(folder.glob("*.png")):
+        shutil.copy(picture, pictures / f"{name}-{picture.name}")
+    rest = re.sub(r"!\[(.*?)\]\((.*?)\)", rf"![{name}, \1](papers/{name}-\2)", rest)
+    head, _, body = rest.partition("\n\n")
+    return f"## {head}\n\n{body.strip()}\n\n{data}\n"
+
+
+def main(results: Path) -> None:
+    pictures = TARGET / "papers"
+    pictures.mkdir(exist_ok=True)
+    for old in pictures.glob("*.png"):
+        old.unlink()
+    found = [name for name in experiments() if (results / name / "report.md").is_file()]
+    parts = [section(name, results / name, pictures) for name in found]
+    (TARGET / "papers.md").write_text(HEAD + "\n".join(parts), encoding="utf-8")
+    missing = [name for name in experiments() if name not in found]
+    print(f"{len(found)} experiments" + (f"; no report of {', '.join(missing)}" if missing else ""))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
