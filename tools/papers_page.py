@@ -15,7 +15,8 @@ HEAD = """# The papers
 
 What `rankfill reproduce NAME` gives for every table and figure of the five documents that the methods come from, each
 with its data, command, date and machine. Seconds are those of one core of a shared machine: compare them within a
-table. CSV files with all numbers stay in the folder that the command writes.
+table. CSV files with all numbers stay in the folder that the command writes. This page is made by
+`rankfill reproduce --all -o results && python tools/papers_page.py results`.
 
 Our data are smaller than most of the papers': MovieLens 1M where they have MovieLens 10M, Netflix and Yahoo Music. With
 your copy of those the same commands take `--dataset ml-10m`, `netflix`, `yahoo-r1`, `yahoo-r2` or `yahoo-kddcup`.

@@ -16,7 +16,9 @@ from rankfill.experiments.frame import Line, Records, Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_BYTES, COLOURS, RESOLUTIONS = 100_000, 128, (150, 125, 100, 80, 60)
+MOST_BYTES = 100_000
+FORMS = ((150, 128), (125, 32), (100, 32), (80, 32), (60, 16))
+"""Dots an inch and colours of pictures, the first that is small enough."""
 
 
 def write(name: str, title: str, result: Result, folder: Path, command: str, seconds: float) -> Path:
@@ -66,14 +68,14 @@ def machine() -> str:
 
 
 def _write_picture(path: Path, figure: "Figure") -> None:
-    """In 128 colours, and coarser where it would be larger than 100 kB, as photographs are."""
+    """In few colours, and coarser where it would be larger than 100 kB, as photographs are."""
     from PIL import Image
 
-    for dpi in RESOLUTIONS:
+    for dpi, colours in FORMS:
         drawn, small = io.BytesIO(), io.BytesIO()
         figure.savefig(drawn, format="png", dpi=dpi)
         with Image.open(drawn) as picture:
-            picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+            picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(small, "png", optimize=True)
         if small.tell() <= MOST_BYTES:
             break
     with whole_file(path) as temporary:
