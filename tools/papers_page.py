@@ -43,9 +43,9 @@ def main(results: Path) -> None:
         old.unlink()
     found = [name for name in experiments() if (results / name / "report.md").is_file()]
     parts = [section(name, results / name, pictures) for name in found]
-    (TARGET / "papers.md").write_text(HEAD + "\n".join(parts), encoding="utf-8")
-    missing = [name for name in experiments() if name not in found]
-    print(f"{len(found)} experiments" + (f"; no report of {', '.join(missing)}" if missing else ""))
+    missing = ", ".join(f"`{name}`" for name in experiments() if name not in found)
+    absent = f"Not run for this page: {missing}.\n\n" if missing else ""
+    (TARGET / "papers.md").write_text(HEAD + absent + "\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
