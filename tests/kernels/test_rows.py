@@ -93,3 +93,21 @@ def test_arrays_that_are_taken_over_are_not_copied():
     assert np.shares_memory(rows.indptr, indptr)
     with pytest.raises(ValueError, match="read-only"):
         indices[0] = 10**9
+
+
+def test_some_rows_are_those_rows():
+    """Row −1 stands for nobody, and a block may be empty."""
+    dense = np.random.default_rng(0).integers(0, 3, (7, 5)).astype(np.float32)
+    of_entry, columns = np.nonzero(dense)
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))])
+    rows = Rows(indptr, columns.astype(np.int32), dense[of_entry, columns])
+
+    def filled(some):
+        found = np.zeros((some.n_rows, 5), np.float32)
+        found[some.row_of_entry(), some.indices] = some.values
+        return found
+
+    wanted = np.array([6, -1, 0, 0, 3, -1], np.int32)
+    np.testing.assert_array_equal(filled(rows.of_rows(wanted)), np.where(wanted[:, None] < 0, 0, dense[wanted]))
+    for first, last in ((0, 7), (2, 5), (4, 4), (6, 7)):
+        np.testing.assert_array_equal(filled(rows.block(slice(first, last))), dense[first:last])

@@ -80,11 +80,18 @@ class Rows:
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), self.counts())
 
     def of_rows(self, rows: NDArray[np.integer]) -> "Rows":
-        """Some rows, in the order given."""
-        counts = self.counts()[rows]
+        """Some rows, in the order given; row −1 is empty."""
+        starts = self.indptr[rows]
+        counts = np.where(rows < 0, 0, self.indptr[rows + 1] - starts)
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
         return Rows.taking(indptr, self.indices[places], self.values[places])
+
+    def block(self, rows: slice) -> "Rows":
+        """Rows that follow each other."""
+        bounds = self.indptr[rows.start : rows.stop + 1]
+        inside = slice(int(bounds[0]), int(bounds[-1]))
+        return Rows.taking(bounds - bounds[0], self.indices[inside], self.values[inside])
 
     def _replace(self, *, values: NDArray[np.float32]) -> "Rows":
         """The same pattern, not checked again, with other values."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked
-from rankfill.models.base.lists import chunks, list_scores, mean_of, part_of
+from rankfill.models.base.lists import chunks, list_scores, mean_of
 from rankfill.objectives.measures import MEASURES
 from rankfill.objectives.scores import PREDICTION, Score, parse_score
 from rankfill.objectives.top_share import top_share
@@ -56,6 +56,6 @@ def _prediction_scores(model: "Model", test: Ratings, wanted: Sequence[Score]) -
 def _top5(test: Ratings, predictions: NDArray[np.float32]) -> float:
     shares = []
     for users, entries in chunks(test):
-        rows = part_of(test.by_user, users, entries)
+        rows = test.by_user.block(users)
         shares.append(top_share(rows.indptr, rows.values, predictions[entries]))
     return mean_of(shares)

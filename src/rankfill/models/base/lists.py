@@ -103,7 +103,7 @@ def learned_entries(model: "Model", test: Ratings) -> NDArray[np.bool_]:
         indptr, seen = view._seen.rows(own_users[users])
         if len(seen):
             keys = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * len(view.items_) + seen
-            rows = part_of(test.by_user, users, entries)
+            rows = test.by_user.block(users)
             items = own_items[rows.indices]
             asked = rows.row_of_entry().astype(np.int64) * len(view.items_) + items
             places = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
@@ -118,11 +118,6 @@ def chunks(test: Ratings) -> Iterator[tuple[slice, slice]]:
         begin, end = (int(test.by_user.indptr[user]) for user in (first, last))
         if end > begin:
             yield slice(first, last), slice(begin, end)
-
-
-def part_of(rows: Rows, users: slice, entries: slice) -> Rows:
-    indptr = rows.indptr[users.start : users.stop + 1] - entries.start
-    return Rows.taking(indptr, rows.indices[entries], rows.values[entries])
 
 
 def mean_of(values: list[Floats]) -> float:
@@ -145,7 +140,7 @@ def _all_lists(
     n_rated, n_users = np.count_nonzero(n_ratings), int(np.count_nonzero(view._user_counts.array))
     width = min(n, max(len(view.items_), test.n_items))  # no list and no set of relevant items is longer
     for users, entries in chunks(test):
-        right, asked = _kept(part_of(test.by_user, users, entries), relevant[entries])
+        right, asked = _kept(test.by_user.block(users), relevant[entries])
         if len(asked) == 0:
             continue
         rows = users.start + asked

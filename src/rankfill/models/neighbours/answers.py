@@ -34,7 +34,6 @@ from rankfill.models.neighbours.entries import (
     deviations_of_newcomers,
     less_baseline,
     sides_of,
-    some_rows,
     stacked,
 )
 from rankfill.models.neighbours.reasons import MEANING, neighbour_parts
@@ -219,7 +218,7 @@ class NeighbourAnswers(OnlineModel):
     def _said_to(self, people: People, block: slice) -> NDArray[np.float32]:
         """What neighbours say of every item, NaN where they say nothing."""
         if self.side == "items":
-            entries = some_rows(people.entries, np.arange(block.start, block.stop, dtype=np.int32))
+            entries = people.entries.block(block)
             columns = np.arange(entries.n_rows, dtype=np.int32)
             return neighbour_sums_of_columns(entries, self._heard, self._voices, self._speaks_to, columns)
         rows = people.rows[block]
@@ -233,7 +232,7 @@ class NeighbourAnswers(OnlineModel):
         """Users by row number, −1 for the unknown."""
         effects = self._user_effects[users] if len(self._user_effects) else np.empty((len(users), 2), np.float32)
         effects[users < 0] = 1, 0
-        entries = some_rows(self._sides.by_other, users) if self.side == "items" else EMPTY
+        entries = self._sides.by_other.of_rows(users) if self.side == "items" else EMPTY
         return People(users, entries, effects)
 
     def _newcomers(self, known: Ratings) -> People:

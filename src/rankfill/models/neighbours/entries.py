@@ -76,16 +76,6 @@ def merged(
     return Rows.taking(indptr, (packed[last] & 0xFFFFFFFF).astype(np.int32), found)
 
 
-def some_rows(rows: Rows, which: NDArray[np.int32]) -> Rows:
-    """The rows of these numbers; row −1 is empty."""
-    inside = which >= 0
-    starts = np.where(inside, rows.indptr[np.maximum(which, 0)], 0)
-    counts = np.where(inside, rows.indptr[np.maximum(which, 0) + 1] - starts, 0)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows.taking(indptr, rows.indices[places], rows.values[places])
-
-
 def stacked(above: Rows, below: Rows) -> Rows:
     """The rows of both, one after the other."""
     return Rows.taking(

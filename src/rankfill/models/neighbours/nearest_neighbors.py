@@ -45,7 +45,6 @@ from rankfill.models.neighbours.entries import (
     less_baseline,
     merged,
     sides_of,
-    some_rows,
 )
 
 _CANDIDATES: dict[Weights, tuple[float, ...]] = {
@@ -323,8 +322,8 @@ class NearestNeighbors(NeighbourAnswers):
         if self.similarity == "pearson" and self.centre == "baseline":
             return np.arange(self._n_own, dtype=np.int32)
         if self.similarity == "pearson" and self.centre == "vector":
-            other = some_rows(self._sides.by_own, np.unique(own)).indices
-        return np.unique(some_rows(self._sides.by_other, np.unique(other)).indices)
+            other = self._sides.by_own.of_rows(np.unique(own)).indices
+        return np.unique(self._sides.by_other.of_rows(np.unique(other)).indices)
 
     def _packed(self, history: bool) -> Parts:
         """Without history, without the ratings: of users the effects are left, while newcomers get their lists."""

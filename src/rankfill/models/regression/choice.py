@@ -20,7 +20,7 @@ from rankfill.models.base.held_out import keep_aside
 from rankfill.models.base.training import ended_by_interruption
 from rankfill.models.bias import Bias
 from rankfill.models.regression.entries import Scale, Weighting, damped, left_over
-from rankfill.models.regression.inputs import Inputs, some_rows
+from rankfill.models.regression.inputs import Inputs
 from rankfill.models.regression.raters import Link, inputs_over_raters, regress_over_raters, targets_of
 from rankfill.models.regression.weights import regress
 from rankfill.objectives.measures import rmse
@@ -116,7 +116,7 @@ def _of_lists(trial: Trial, weighting: Weighting, damping: float) -> tuple[float
     entries = learned.by_user._replace(values=Scale.of(trial.whole).entries(learned.values, weighting))
     relevant = rest.select(liked_entries(rest, mean=trial.whole.mean())).by_user
     users = trial.asked(relevant)
-    asked, wanted, everything = some_rows(entries, users), some_rows(relevant, users), np.ones(learned.n_items, bool)
+    asked, wanted, everything = entries.of_rows(users), relevant.of_rows(users), np.ones(learned.n_items, bool)
     if trial.link is None:
         scores = _closed_scores(damped(entries, damping), asked, learned.n_items)
     else:
@@ -141,10 +141,10 @@ def _of_ratings(trial: Trial) -> tuple[float, Error]:
     judged = rest.select(number[rest.user_indices] >= 0)
     rows, baseline = number[judged.user_indices], bias._predicted(judged)
     if link is None:
-        scores = _closed_scores(entries, some_rows(entries, users), learned.n_items)
+        scores = _closed_scores(entries, entries.of_rows(users), learned.n_items)
     else:
         entries = entries._replace(values=inputs_over_raters(entries, link))
-        targets, asked = targets_of(learned, link, bias), some_rows(entries, users)
+        targets, asked = targets_of(learned, link, bias), entries.of_rows(users)
         scores = _rater_scores(entries, asked, users, targets, link, learned.n_items)
 
     def error(penalty: float) -> float:

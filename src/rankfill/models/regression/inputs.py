@@ -43,7 +43,7 @@ class Inputs(NamedTuple):
         numbers = np.zeros(self.n_items, np.int32)
         numbers[items] = np.arange(len(items))
         by_user = Rows(self.by_user.indptr, numbers[self.by_user.indices], self.by_user.values)
-        return Inputs(by_user, some_rows(self.by_item, items), self.exponent)
+        return Inputs(by_user, self.by_item.of_rows(items), self.exponent)
 
     def gram(self, dtype: type[Real]) -> NDArray[Real]:
         """The lower triangle of XᵀX, zeros above: n_items² numbers."""
@@ -54,11 +54,3 @@ class Inputs(NamedTuple):
         """XᵀX times a few columns, in double precision, without XᵀX."""
         by_user = sparse_times(self.by_user, self.by_user.values.astype(np.float64), block)
         return sparse_times(self.by_item, self.by_item.values.astype(np.float64), by_user)
-
-
-def some_rows(rows: Rows, wanted: NDArray[np.integer]) -> Rows:
-    """The rows of these numbers, in their order."""
-    counts = rows.counts()[wanted]
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    places = np.repeat(rows.indptr[wanted] - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows.taking(indptr, rows.indices[places], rows.values[places])

@@ -17,7 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from rankfill.kernels import few_input_regressions, sparse_gram
-from rankfill.models.regression.inputs import Inputs, some_rows
+from rankfill.models.regression.inputs import Inputs
 
 
 class Neighbours(NamedTuple):
@@ -49,7 +49,7 @@ def regress_on_neighbours(inputs: Inputs, penalty: float, *, most: int, keep: in
     sources = np.argsort(-counts, kind="stable")[:most].astype(np.int32)  # what is read most lies together
     places = np.full(inputs.n_items, -1, np.int32)
     places[sources] = np.arange(len(sources), dtype=np.int32)
-    by_source = some_rows(inputs.by_item, sources)
+    by_source = inputs.by_item.of_rows(sources)
     by_user = by_source.transposed(inputs.by_user.n_rows)
     gram = sparse_gram(by_source, by_source.values, by_user, by_user.values)
     keep = min(keep, len(sources))

@@ -29,7 +29,4 @@ class People(NamedTuple):
         entries, step = self.entries, max(1, _SCORES_AT_ONCE // max(n_items, 1))
         for first in range(0, entries.n_rows, step):
             block = slice(first, min(first + step, entries.n_rows))
-            bounds = entries.indptr[block.start : block.stop + 1]
-            inside = slice(bounds[0], bounds[-1])
-            some = Rows.taking(bounds - bounds[0], entries.indices[inside], entries.values[inside])
-            yield block, People(some, None if self.effects is None else self.effects[block])
+            yield block, People(entries.block(block), None if self.effects is None else self.effects[block])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankfill.kernels import sparse_gram, sparse_times
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.linalg.inverse import Matrix, invert_positive
-from rankfill.models.regression.inputs import Inputs, some_rows
+from rankfill.models.regression.inputs import Inputs
 
 _PROBES, _ROWS = 8, 256
 _SMALLEST_SHARE = 1e-6
@@ -107,7 +107,7 @@ def _regress_by_users(inputs: Inputs, held: float) -> Regression | None:
     objective = 0.0
     for first in range(0, inputs.n_items, _ROWS):
         items = np.arange(first, min(first + _ROWS, inputs.n_items))
-        some = some_rows(by_item, items)
+        some = by_item.of_rows(items)
         columns = np.ascontiguousarray(sparse_times(some, some.values.astype(np.float64), wide).T)
         fitted = sparse_times(by_item, values, columns)
         own = fitted[items, items - first]
