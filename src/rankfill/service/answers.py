@@ -26,7 +26,7 @@ class Answers:
 
     def recommend(self, user: Id, n: int, exclude_seen: bool, explain: bool) -> dict[str, Any]:
         """The list of a user; bestsellers for one who is not known."""
-        with self._writer.reading:
+        with self._writer.turns.reading(patient=explain):
             learning = self._writer.learning
             if not learning.knows(user):
                 return self._about(user=user, known=False, fallback="popular", items=self._popular(n))
@@ -40,20 +40,20 @@ class Answers:
 
     def recommend_for(self, ratings: Ratings, n: int) -> dict[str, Any]:
         """A list for somebody who is described by ratings; nothing is kept of it."""
-        with self._writer.reading:
+        with self._writer.turns.reading(patient=True):
             found = self._writer.learning.model.recommend(ratings, n=n)
             return self._about(items=self._listed(found.items[0], found.scores[0], None))
 
     def predict(self, user: Id, items: list[Id]) -> dict[str, Any]:
         """The predicted ratings of a user."""
-        with self._writer.reading:
+        with self._writer.turns.reading():
             predicted = self._writer.learning.predict(user, items)
             entries = [{"item": item, "rating": value} for item, value in zip(items, predicted, strict=True)]
             return self._about(user=user, known=self._writer.learning.knows(user), predictions=entries)
 
     def similar(self, item: Id, n: int) -> dict[str, Any]:
         """The items most similar to one."""
-        with self._writer.reading:
+        with self._writer.turns.reading(patient=True):
             model = self._writer.learning.model
             if model.items_.row_of(item) < 0:
                 raise Refused(f"item {item} is not known", 404)
@@ -64,7 +64,7 @@ class Answers:
 
     def explain(self, user: Id, item: Id) -> dict[str, Any]:
         """Why a prediction is what it is, in parts that add up to `score`."""
-        with self._writer.reading:
+        with self._writer.turns.reading(patient=True):
             learning = self._writer.learning
             if not learning.knows(user):
                 raise Refused(f"user {user} is not known, so there is nothing to explain", 404)
@@ -109,7 +109,7 @@ class Answers:
 
     def user(self, user: Id) -> dict[str, Any]:
         """All that is known about a user: events of the log, and what was rated before there was one."""
-        with self._writer.reading:
+        with self._writer.turns.reading():
             known, rated = self._writer.learning.knows(user), self._writer.learning.rated_by(user)
             answer = self._about(user=user, known=known)
         events = self._writer.log.of_user(user)
@@ -124,7 +124,7 @@ class Answers:
 
     def items(self, words: str, n: int) -> dict[str, Any]:
         """Items whose title or id holds the words, most rated first."""
-        with self._writer.reading:
+        with self._writer.turns.reading():
             model, answer = self._writer.learning.model, self._about()
             ids, counts = model.items_.ids().tolist(), model._item_counts.array.copy()
         wanted = words.casefold()
@@ -142,7 +142,7 @@ class Answers:
 
     def users(self, words: str, n: int) -> dict[str, Any]:
         """Users whose id begins with the words."""
-        with self._writer.reading:
+        with self._writer.turns.reading():
             users, answer = self._writer.learning.model.users_.frozen(), self._about()
         found = islice((user for user in users if str(user).startswith(words)), n)
         return answer | {"users": list(found)}

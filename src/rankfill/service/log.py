@@ -145,8 +145,10 @@ class EventLog:
 
     def tidy(self) -> None:
         """Moves everything into the one file, where the disk has room and nobody reads."""
+        self._database.execute("PRAGMA busy_timeout = 500")
         with suppress(sqlite3.OperationalError):
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.execute("PRAGMA busy_timeout = 30000")
 
     def close(self) -> None:
         """Moves everything into the one file, and lets go of it."""
@@ -205,7 +207,7 @@ class _Transaction:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
     for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
         database.execute(f"PRAGMA {setting}")
     return database

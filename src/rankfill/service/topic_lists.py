@@ -25,7 +25,7 @@ class TopicLists:
         """The sequence number up to which ratings count, and the topics with n items each."""
         writer = self._writer
         if self._base is None:
-            with writer.reading:
+            with writer.turns.reading(patient=True):
                 return writer.applied, topics(writer.learning.model, n=n, titles=titles)
         with self._finding:
             learning = writer.learning

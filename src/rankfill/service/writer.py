@@ -1,7 +1,7 @@
 """The one thread that writes: it drains the queue, commits a group, learns it, and wakes those who wait.
 
 What an acknowledgement means: the event is on disk, and every answer given from then on comes from a model that has
-learned it. Readers hold `reading` while they work on the model; the writer holds it while rows move, so that no reader
+learned it. Readers take turns with the writer, which has its own while rows move, so that no reader
 sees a row half moved.
 """
 
@@ -22,6 +22,7 @@ from rankfill.service.learning import Learning, catch_up
 from rankfill.service.log import EventLog
 from rankfill.service.metrics import Metrics
 from rankfill.service.snapshots import Frozen, Snapshots
+from rankfill.service.turns import Turns
 
 _LARGEST_GROUP = 20_000
 _AT_ONCE = 1000
@@ -66,7 +67,7 @@ class Writer(threading.Thread):
         self.learning, self.log, self.snapshots, self.metrics = learning, log, snapshots, metrics
         self.applied, self.snapshot_sequence = applied, snapshots.sequences()[0]
         self.troubles: list[str] = []
-        self.reading = threading.Lock()
+        self.turns = Turns()
         self._longest_queue, self._snapshot_every = longest_queue, snapshot_every
         self._queue: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
         self._submitted = self._handled = 0  # events: the first counted by the event loop, the second by this thread
@@ -181,7 +182,7 @@ class Writer(threading.Thread):
     def _learn(self, events: Events) -> None:
         for first in range(0, len(events), _AT_ONCE):
             some = events.part(first, first + _AT_ONCE)
-            with self.reading:
+            with self.turns.writing():
                 self.metrics.surprise(self.learning, some)
                 self.learning.follow(some)
                 self.applied += len(some)
@@ -231,7 +232,7 @@ class Writer(threading.Thread):
         if self._saving is not None:
             self._saving.join()
         self.log.forget(user)
-        with self.reading:
+        with self.turns.writing():
             self.learning.forget(user)
             self.applied = self.log.last
         n_troubles = len(self.troubles)
@@ -243,7 +244,7 @@ class Writer(threading.Thread):
     def replace(self, learning: Learning, sequence: int) -> None:
         """A deed: publishes a model that was fitted up to a sequence number, after it has learned what came since."""
         catch_up(learning, self.log, sequence)
-        with self.reading:
+        with self.turns.writing():
             self.learning = learning
         self.metrics.refits.inc()
         if self._saving is not None:
@@ -254,7 +255,7 @@ class Writer(threading.Thread):
         """Starts to write a snapshot, unless one is being written."""
         if self._saving is not None and self._saving.is_alive():
             return
-        with self.reading:
+        with self.turns.reading():
             frozen, sequence = Frozen(self.learning.model), self.applied
         alone = self.log.last_forgotten() > self._saved_sequence  # an older one knows somebody who was forgotten
         if alone:
