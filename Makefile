@@ -3,6 +3,7 @@
 # make test         everything the gate runs: lint, types, import contracts, C++ tests, Python tests
 # make test-deep    property tests with a hundred times the examples, others every time
 # make fuzz         a hundred thousand damaged files and odd command lines
+# make fuzz-asan  the same, thirty thousand of them, with kernels under the address sanitizer
 # make test-kills   kills a service under load three hundred times and looks for what it lost
 # make sanitize     C++ tests under the address, undefined-behaviour and thread sanitizers
 # make docs         the documentation site, with the pictures of its gallery: build/docs/html/index.html
@@ -18,7 +19,7 @@ CXX_BUILD := build/cpp
 # The packages of an extra, one a line.
 tools-of = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")'
 
-.PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz bench lint cpp-test python-test sanitize stubs format clean
+.PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz fuzz-asan bench lint cpp-test python-test sanitize stubs format clean
 
 quickstart: $(VENV)/installed
 	$(BIN)/rankfill quickstart --output quickstart
@@ -89,6 +90,16 @@ test-deep: $(VENV)/test-tools
 
 fuzz: $(VENV)/test-tools
 	RANKFILL_EXAMPLES=300 $(BIN)/python -m pytest -n 2 tests/fuzz
+
+# The sanitizer has to be there before Python is, and the C++ library beside it, so that it sees exceptions.
+fuzz-asan: $(VENV)/test-tools
+	$(BIN)/cmake -S . -B build/asan -DSKBUILD=2 -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRANKFILL_SANITIZE=address \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
+	$(BIN)/cmake --build build/asan --parallel 2 --target _native
+	RANKFILL_EXAMPLES=$(or $(RANKFILL_EXAMPLES),100) RANKFILL_ASAN=$$(ls build/asan/_native*.so) \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=tools \
+	  $(BIN)/python -m pytest -p under_asan tests/fuzz
 
 test-kills: $(VENV)/test-tools
 	RANKFILL_KILLS=300 $(BIN)/python -m pytest tests/service/test_recovery.py -k killed
