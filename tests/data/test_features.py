@@ -203,3 +203,20 @@ def test_the_files_of_movielens(data_folder, file, n_ids, kinds):
     found = dict(zip(features.encoding.columns, features.encoding.kinds, strict=True))
     assert len(features) == n_ids
     assert kinds.items() <= found.items()
+
+
+def test_new_items_in_a_file_without_a_header_have_the_columns_of_the_first(tmp_path):
+    (tmp_path / "movies.dat").write_text("1::Heat (1995)::Crime|Drama\n2::Babe (1995)::Comedy\n3::Alien::Horror\n")
+    films = rf.read_features(tmp_path / "movies.dat")
+    (tmp_path / "new.dat").write_text("7::New (2027)::Horror\n")
+    new = rf.read_features(tmp_path / "new.dat", like=films)
+    assert dict(zip(new.names, new.matrix.toarray()[0].tolist(), strict=True))["genres=Horror"] == 1
+
+
+def test_a_file_without_a_column_that_was_learned_from_is_refused(tmp_path):
+    films = rf.Features.from_table([1, 2], {"kind": ["old", "new"], "year": [1990, 2000]})
+    (tmp_path / "new.csv").write_text("movieId,colour\n7,red\n")
+    with pytest.raises(
+        ValueError, match="none of the columns that were learned from, year, but colour; give it a header"
+    ):
+        rf.read_features(tmp_path / "new.csv", like=films)

@@ -92,6 +92,8 @@ def read_features(
     else:
         known, known_categories = _KNOWN.get(Path(table.name).name, (None, []))
         fits = known is not None and len(known) == len(table.sample[0][1])
+        if not fits and columns is None and like is not None:
+            columns = _columns_like(like, len(table.sample[0][1]), table)
         names, rows, places = _text_columns(table, columns or (known if fits else None), id)
         categories = [*categories, *(known_categories if fits and columns is None else [])]
     column = id_column(names, id, table.name)
@@ -105,6 +107,11 @@ def read_features(
                 "keep one line for each id"
             )
     others = {name: rows[place] for place, name in enumerate(names) if name != column}
+    if like is not None and (wanted := _used(like)) and not wanted & set(others):
+        raise ValueError(
+            f"{table.name} has none of the columns that were learned from, {shown_names(sorted(wanted))}, but "
+            f"{shown_names(sorted(others))}; give it a header with their names"
+        )
     return Features.from_table(
         np.array(found, dtype=object if isinstance(found[0], str) else np.int64), others, categories, like
     )
@@ -151,6 +158,19 @@ def id_column(names: Sequence[str], wanted: str | None, table: str) -> str:
             raise ValueError(f"id must be a column of {table}, one of {shown_names(names)}; found {shown(wanted)}")
         return wanted
     return next((name for name in names if usual_role(name) in ("item", "user")), names[0])
+
+
+def _used(like: Features | Encoding) -> set[str]:
+    """The columns of the table that numbers were made of."""
+    encoding = like.encoding if isinstance(like, Features) else like
+    return set(encoding.columns) - set(encoding.ignored)
+
+
+def _columns_like(like: Features | Encoding, width: int, table: Any) -> list[str] | None:
+    """The columns of a file of MovieLens, where one without a header looks like that which was learned from."""
+    if usual_role(table.sample[0][1][0].strip()) is not None:
+        return None
+    return next((names for names, _ in _KNOWN.values() if len(names) == width and _used(like) <= set(names)), None)
 
 
 def _parquet_columns(table: ParquetTable) -> list[list[Any]]:
