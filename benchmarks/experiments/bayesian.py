@@ -2,9 +2,9 @@
 
     python -m benchmarks bayesian [PART …] [--data FOLDER]
 
-Parts: sweep (milliseconds of one), quick (1M, 80/20 by user), u1 (100K, the published split), random (1M, random
-90/10), small (latest-small and the synthetic sets of the contract). Errors are RMSE, clipped; a target stands beside
-each figure. CPU seconds are of all threads together.
+Parts: sweep (milliseconds of one), quick (1M, 80/20 by user), u1 (100K, the published split), stars (ordered
+ratings), planted (coverage), random (1M, random 90/10), small (latest-small and the synthetic sets of the
+contract). Errors are RMSE, clipped; a target stands beside each figure. CPU seconds are of all threads together.
 """
 
 import argparse
@@ -101,7 +101,42 @@ def u1(folder: Path) -> None:
     tables = (np.loadtxt(folder / "ml-100k" / f"u1.{part}", dtype=np.int64) for part in ("base", "test"))
     train, test = (rf.Ratings.from_arrays(t[:, 0], t[:, 1], t[:, 2], timestamps=t[:, 3]) for t in tables)
     report("100K u1, BayesianMF()", rf.BayesianMF(), (train, test), "0.885")
+    report("100K u1, BayesianMF(chains=2)", rf.BayesianMF(chains=2), (train, test), "0.885")
     report("100K u1, ALS()", rf.ALS(), (train, test), "-")
+
+
+def stars(folder: Path) -> None:
+    """Ordered ratings: the straight line that `predict` goes by beside the mean of the probabilities of all stars."""
+    tables = (np.loadtxt(folder / "ml-100k" / f"u1.{part}", dtype=np.int64) for part in ("base", "test"))
+    train, test = (rf.Ratings.from_arrays(t[:, 0], t[:, 1], t[:, 2]) for t in tables)
+    model = rf.BayesianMF(likelihood="ordinal", sweeps=150)
+    report("100K u1, likelihood ordinal, 150 sweeps", model, (train, test), "-")
+    chances = model.distribution(test.users.ids(test.user_indices), test.items.ids(test.item_indices))
+    told = chances @ model.levels_
+    error = float(np.sqrt(np.mean((told - test.values) ** 2)))
+    came = chances[np.arange(len(chances)), np.searchsorted(model.levels_, test.values)]
+    print(f"  mean of the probabilities {error:.4f}; mean logarithm of what came {np.log(came).mean():.4f}")
+    print("  star    ", *(f"{level:7.0f}" for level in model.levels_))
+    print("  expected", *(f"{share:7.3f}" for share in chances.mean(axis=0)))
+    print("  came    ", *(f"{(test.values == level).mean():7.3f}" for level in model.levels_))
+
+
+def planted(folder: Path) -> None:
+    """Coverage of intervals over fifty sets of ratings that the model is right about."""
+    covered: dict[float, list[float]] = {0.5: [], 0.9: []}
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 50)) / np.sqrt(2)
+        truth = truth + rng.normal(0, 0.5, (60, 1)) + rng.normal(0, 0.5, 50)
+        ratings, seen = truth + rng.normal(0, 0.5, truth.shape), rng.random(truth.shape) < 0.35
+        model = rf.BayesianMF(rank=3, sweeps=50, burn_in=10, clip=False)
+        model.fit(rf.Ratings.from_arrays(*np.nonzero(seen), ratings[seen]))
+        for coverage, found in covered.items():
+            low, high = model.interval(*np.nonzero(~seen), coverage)
+            found.append(float(((low <= ratings[~seen]) & (ratings[~seen] <= high)).mean()))
+    for coverage, found in covered.items():
+        spread = np.std(found) / np.sqrt(len(found))
+        print(f"50 planted sets, {coverage:.0%} intervals cover {np.mean(found):.4f} ± {spread:.4f}; target ±0.02")
 
 
 def random(folder: Path) -> None:
@@ -129,6 +164,8 @@ PARTS: dict[str, Callable[[Path], None]] = {
     "sweep": sweep,
     "quick": quick,
     "u1": u1,
+    "stars": stars,
+    "planted": planted,
     "random": random,
     "small": small,
 }

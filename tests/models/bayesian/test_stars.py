@@ -95,6 +95,21 @@ def test_probabilities_of_stars_add_up_and_calibrate():
         assert came[some].mean() == pytest.approx(chances[some].mean(), abs=0.03)
 
 
+def test_intervals_and_deviations_are_those_of_the_probabilities():
+    ratings, *_ = ordered(2, 40, 30)
+    model = rf.BayesianMF(rank=2, sweeps=20, likelihood="ordinal").fit(ratings)
+    users, items = np.arange(40)[:, None], np.arange(30)
+    chances, levels = model.distribution(users, items), model.levels_
+    low, high = model.interval(users, items, 0.8)
+    assert low.shape == (40, 30)
+    within = (low[..., None] <= levels) & (levels <= high[..., None])
+    assert ((chances * within).sum(axis=-1) > 0.8 - 1e-5).all()
+    assert ((chances * (levels < low[..., None])).sum(axis=-1) < 0.1 + 1e-5).all()
+    deviation = model.predict(users, items, return_std=True)[1]
+    mean = (chances * levels).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(deviation, np.sqrt((chances * (levels - mean) ** 2).sum(axis=-1)), atol=1e-4)
+
+
 def test_two_values_have_the_probit_likelihood_and_more_are_refused():
     ratings, *_ = ordered(0)
     signs = ratings.with_values(lambda values: np.where(values > 3, 1.0, -1.0))

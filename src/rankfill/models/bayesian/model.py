@@ -69,8 +69,8 @@ class BayesianMF(Uncertain):
         ratings and more for each user and item. Features given to `fit` move that mean in any case.
     likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
         What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
-        and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions,
-        lists and error bars are then the best straight line of what the model has learned.
+        and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions
+        and lists go by the best straight line of what the model has learned.
     samples : int, default=16
         How many samples are kept for error bars and for people who were not in training, at least 2. Each takes as much
         room as the factors.

@@ -66,16 +66,26 @@ class Uncertain(Exploring):
         Returns
         -------
         low, high : ndarray of float32
-            Within the range of the ratings learned, unless the model has `clip=False`.
+            Within the range of the ratings learned, unless the model has `clip=False`. For ordered ratings two of
+            `levels_`, between which lies at least that probability.
         """
         if not isinstance(coverage, int | float | np.floating) or not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
         view = self._view()
+        if view.likelihood != "gaussian":
+            below = np.cumsum(view.distribution(users, items).astype(np.float64), axis=-1)[..., :-1]
+            tail = 0.5 - 0.5 * float(coverage)
+            low, high = ((below < share).sum(axis=-1) for share in (tail, 1.0 - tail))
+            return view.levels_[low], view.levels_[high]
         middle = view._unclipped(users, items)
         reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
         return view._clipped(middle - reach), view._clipped(middle + reach)
 
     def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        if self.likelihood != "gaussian":
+            chances = self.distribution(users, items).astype(np.float64)
+            mean = chances @ self.levels_
+            return np.sqrt(np.maximum(chances @ self.levels_.astype(np.float64) ** 2 - mean**2, 0.0)).astype(np.float32)
         user_rows, item_rows, shape = self._pair_rows(users, items)
         noise = float(np.mean(1 / self._samples.noise_precisions[: self._samples.count]))
         spread = self._samples.spread(user_rows, item_rows)
