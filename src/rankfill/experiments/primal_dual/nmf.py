@@ -18,9 +18,9 @@ from rankfill.experiments.frame import Asked, Line, Records, Result
 PD, PUBLISHED, NMF = "PD, non-negative", "PD, weights alone, as published", "multiplicative NMF"
 NOTES = """
 The paper moves the weights ξ of the terms and leaves the terms as they were found (`schedule="published-weights"`).
-One term comes in with each pass, and after as many passes as ours makes it is still above multiplicative NMF. With terms
-that move as well (`schedule="retighten"`, the default) the convex method is the best of the three and depends least on
-the start.
+One term comes in with each pass, and after as many passes as ours makes it is still above multiplicative NMF. With
+terms that move as well (`schedule="retighten"`, the default) the convex method is the best of the three and depends
+least on the start.
 """
 
 
