@@ -4,11 +4,12 @@
 # make test-deep    property tests with a hundred times the examples, others every time
 # make fuzz         a hundred thousand damaged files and odd command lines
 # make fuzz-asan  the same, thirty thousand of them, with kernels under the address sanitizer
-# make test-kills   kills a service under load three hundred times and looks for what it lost
+# make test-kills   kills a service under load, and writers of stores, three hundred times and looks for what is lost
 # make sanitize     C++ tests under the address, undefined-behaviour and thread sanitizers
 # make docs         the documentation site, with the pictures of its gallery: build/docs/html/index.html
 # make release-check  an sdist and a wheel, repaired, installed into a fresh environment without a compiler, and used
 # make bench        installs the peers into .venv-bench and compares with them (see benchmarks/)
+# make bench-large  ratings on disk at full size: half an hour, 30 GB of disk, 10 GB of memory
 # make stubs        regenerates the types of the compiled module after its bindings changed
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ CXX_BUILD := build/cpp
 # The packages of an extra, one a line.
 tools-of = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")'
 
-.PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz fuzz-asan bench lint cpp-test python-test sanitize stubs format clean
+.PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz fuzz-asan bench bench-large lint cpp-test python-test sanitize stubs format clean
 
 quickstart: $(VENV)/installed
 	$(BIN)/rankfill quickstart --output quickstart
@@ -102,7 +103,7 @@ fuzz-asan: $(VENV)/test-tools
 	  $(BIN)/python -m pytest -p under_asan tests/fuzz
 
 test-kills: $(VENV)/test-tools
-	RANKFILL_KILLS=300 $(BIN)/python -m pytest tests/service/test_recovery.py -k killed
+	RANKFILL_KILLS=300 $(BIN)/python -m pytest tests/service/test_recovery.py tests/data/store/test_appending.py -k killed
 
 sanitize: $(VENV)/test-tools
 	for kind in address,undefined thread; do \
@@ -116,6 +117,10 @@ bench:
 	.venv-bench/bin/python -m benchmarks kernels
 	.venv-bench/bin/python -m benchmarks compare like-ml-10m --scale-down 10
 	@echo 'With MovieLens at hand: RANKFILL_DATA=… .venv-bench/bin/python -m benchmarks compare ml-1m'
+
+bench-large: $(VENV)/installed
+	$(BIN)/python -m benchmarks store --shape netflix --json benchmarks/results/store.json
+	$(BIN)/python -m benchmarks store --shape yahoo-music --json benchmarks/results/store.json
 
 stubs: $(VENV)/test-tools
 	$(BIN)/python -m nanobind.stubgen -q -m rankfill.kernels._native -o src/rankfill/kernels/_native.pyi

@@ -24,15 +24,16 @@ void solve(const CheckedPattern& entries, Vector<const float> values, Matrix<flo
 }
 
 std::tuple<double, double> errors(const CheckedPattern& entries, Vector<const float> values, Matrix<const float> moving,
-                                  Matrix<const float> fixed, const Ridge& ridge, int threads, const std::string& isa) {
+                                  Matrix<const float> fixed, const Ridge& ridge, int threads, const std::string& isa,
+                                  const std::tuple<double, double>& before) {
     const auto w = factors_of(moving, "moving");
     const Factors<float> unchanged{const_cast<float*>(w.data), w.n_rows, w.stride};
     const RidgePass pass = pass_of(entries, values, unchanged, fixed, ridge);
     const KernelTable& kernels = table(isa);
-    SquaredErrors sums;
+    SquaredErrors sums{std::get<0>(before), std::get<1>(before)};
     {
         nb::gil_scoped_release release;
-        sums = squared_errors(kernels, pass, threads);
+        sums = squared_errors(kernels, pass, threads, sums);
     }
     return {sums.weighted, sums.plain};
 }
@@ -69,6 +70,7 @@ void bind_least_squares(nb::module_& m) {
           nb::arg("fixed").noconvert(), nb::arg("ridge"), nb::arg("gram").noconvert(), nb::arg("threads"),
           nb::arg("isa"));
     m.def("squared_errors", &errors, nb::arg("pattern"), nb::arg("values").noconvert(), nb::arg("moving").noconvert(),
-          nb::arg("fixed").noconvert(), nb::arg("ridge"), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("fixed").noconvert(), nb::arg("ridge"), nb::arg("threads"), nb::arg("isa"),
+          nb::arg("before") = std::tuple<double, double>{0.0, 0.0}, "Sums go on from those of the rows before.");
     m.def("gram_matrix", &gram, nb::arg("factors").noconvert(), nb::arg("threads"), nb::arg("isa"));
 }

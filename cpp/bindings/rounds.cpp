@@ -33,17 +33,17 @@ T update(Vector<T> w, Vector<const T> x, T y, const Rule& rule, const std::strin
 }
 
 Sums pass(const CheckedPattern& entries, Vector<const float> values, Matrix<float> moving, Matrix<const float> fixed,
-          const Rule& rule, std::uint64_t seed, bool plainly, int threads, const std::string& isa) {
+          const Rule& rule, std::uint64_t seed, bool plainly, int threads, const std::string& isa, const Sums& before) {
     const Csr ratings = entries.with(values);
     const auto w = factors_of(moving, "moving");
     const auto x = factors_of(fixed, "fixed");
     require_factors(entries, w, x);
     const KernelTable& kernels = table(isa);
-    Losses losses;
+    Losses losses{std::get<0>(before), std::get<1>(before)};
     {
         nb::gil_scoped_release release;
         losses = passive_aggressive_pass(kernels, plainly ? kernels.rounds.pass_rows_plainly : kernels.rounds.pass_rows,
-                                         ratings, w, x, rule, seed, threads);
+                                         ratings, w, x, rule, seed, threads, losses);
     }
     return sums_of(losses);
 }
@@ -86,8 +86,10 @@ void bind_rounds(nb::module_& m) {
           nb::arg("isa"));
     m.def("passive_aggressive_pass", &pass, nb::arg("pattern"), nb::arg("values").noconvert(),
           nb::arg("moving").noconvert(), nb::arg("fixed").noconvert(), nb::arg("rule"), nb::arg("seed"),
-          nb::arg("plainly"), nb::arg("threads"), nb::arg("isa"),
-          "One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.");
+          nb::arg("plainly"), nb::arg("threads"), nb::arg("isa"), nb::arg("before") = Sums{0.0, 0.0},
+          "One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with. Sums go on from "
+          "those "
+          "of the rows before.");
     m.def("passive_aggressive_online", &online, nb::arg("users").noconvert(), nb::arg("items").noconvert(),
           nb::arg("values").noconvert(), nb::arg("user_factors").noconvert(), nb::arg("item_factors").noconvert(),
           nb::arg("user_rule"), nb::arg("item_rule"), nb::arg("isa"));

@@ -1,4 +1,5 @@
 #include "pattern.hpp"
+#include "rankfill/codes.hpp"
 #include "rankfill/counting_sort.hpp"
 
 namespace {
@@ -37,6 +38,13 @@ std::tuple<NewVector<std::int64_t>, NewVector<std::int32_t>, NewVector<float>> t
     return {by_column, rows, sorted_values};
 }
 
+void decode_values(Vector<const std::uint8_t> codes, Vector<const float> scale, Vector<float> values, int threads) {
+    require(scale.shape(0) == 256, "the scale must have 256 values, one for each code");
+    require(values.shape(0) == codes.shape(0), "there must be one value for each code");
+    nb::gil_scoped_release release;
+    decode(span_of(codes), span_of(scale), span_of(values), threads);
+}
+
 }  // namespace
 
 void bind_sorting(nb::module_& m) {
@@ -45,4 +53,7 @@ void bind_sorting(nb::module_& m) {
 
     m.def("transpose", &transpose_rows, nb::arg("pattern"), nb::arg("values").noconvert(), nb::arg("n_columns"),
           nb::arg("threads"));
+
+    m.def("decode", &decode_values, nb::arg("codes").noconvert(), nb::arg("scale").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("threads"), "values[k] = scale[codes[k]].");
 }

@@ -39,9 +39,10 @@ inline std::vector<std::int32_t> long_rows_first(std::span<const std::int64_t> i
 
 using PassRows = decltype(RoundKernels::pass_rows);
 
+// Sums go on from `total`: rows that are passed over a block at a time end with the bits of all at once.
 inline Losses passive_aggressive_pass(const KernelTable& kernels, PassRows pass_rows, const Csr& ratings,
                                       Factors<float> moving, Factors<const float> fixed, const Rule& rule,
-                                      std::uint64_t seed, int threads) {
+                                      std::uint64_t seed, int threads, Losses total = {}) {
     constexpr std::int64_t at_once = 4096;
     std::vector<float> norms(fixed.n_rows);
     parallel_for((fixed.n_rows + at_once - 1) / at_once, threads, [&](std::int64_t task) {
@@ -53,7 +54,6 @@ inline Losses passive_aggressive_pass(const KernelTable& kernels, PassRows pass_
     std::atomic<std::int64_t> next{0};
     parallel_for(std::min<std::int64_t>(threads, std::ssize(order)), threads,
                  [&](std::int64_t) { pass_rows(pass, order, next); });
-    Losses total;
     for (const Losses& row : per_row) total += row;
     return total;
 }

@@ -13,14 +13,15 @@ inline void solve_rows(const KernelTable& kernels, const RidgePass& pass, int th
 }
 
 // Whole tasks of rows: the sums of each are kept and added in order.
-inline SquaredErrors squared_errors(const KernelTable& kernels, const RidgePass& pass, int threads) {
+// Sums go on from `total`.
+inline SquaredErrors squared_errors(const KernelTable& kernels, const RidgePass& pass, int threads,
+                                    SquaredErrors total = {}) {
     constexpr std::int64_t at_once = 256;
     const std::int64_t n = pass.ratings.n_rows();
     std::vector<SquaredErrors> per_row(n);
     parallel_for((n + at_once - 1) / at_once, threads, [&](std::int64_t task) {
         kernels.least_squares.squared_errors(pass, task * at_once, std::min(n, (task + 1) * at_once), per_row.data());
     });
-    SquaredErrors total;
     for (const SquaredErrors& row : per_row) total += row;
     return total;
 }

@@ -17,6 +17,8 @@ from rankfill.cli.errors import BAD_INPUT, in_words, tracebacks_wanted
 
 VERBS = {
     "quickstart": "Shows everything in ten seconds on a made-up film club, and leaves the files to play with.",
+    "convert": "Turns files of ratings of any size into a store on disk, which may be larger than memory.",
+    "synthesize": "Makes up ratings of the shape of a well-known set, of any size, with little memory.",
     "split": "Splits a file of ratings into one to learn from and one to test with.",
     "fit": "Learns a model from a file of ratings.",
     "update": "Goes on from what a model has learned, with more ratings.",

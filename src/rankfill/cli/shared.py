@@ -52,8 +52,10 @@ def described(path: Path, ratings: "Ratings") -> str:
 def tell_stray(ratings: "Ratings") -> None:
     """Ratings far from all others are told: most often they are mistakes."""
     low, high = ratings.scale()
-    stray = ratings.values[(ratings.values < low) | (ratings.values > high)]
-    if len(stray):
+    least, most = ratings.bounds()
+    if least < low or most > high:
+        parts = [piece.values[(piece.values < low) | (piece.values > high)] for piece in ratings.pieces()]
+        stray = np.concatenate(parts)
         note(
             f"{len(stray):,} of {len(ratings):,} ratings are far from the others, which go from {low:g} to {high:g}; "
             f"is {stray[0]:g} a mistake?"

@@ -8,6 +8,7 @@ from rankfill.data.features import Features, FeaturesLike, as_features, read_fea
 from rankfill.data.ratings import Ratings
 from rankfill.data.readers import read_pairs, read_ratings, read_titles
 from rankfill.data.splits import split
+from rankfill.data.store import RatingStore, convert, open_store, store_ratings
 from rankfill.data.submatrix import sample_submatrix
 from rankfill.data.vocabulary import Vocabulary
 
@@ -15,12 +16,15 @@ __all__ = [
     "Dataset",
     "Features",
     "FeaturesLike",
+    "RatingStore",
     "Ratings",
     "RatingsLike",
     "Vocabulary",
     "as_features",
     "as_ratings",
+    "convert",
     "datasets",
+    "open_store",
     "read_batches",
     "read_features",
     "read_pairs",
@@ -28,5 +32,6 @@ __all__ = [
     "read_titles",
     "sample_submatrix",
     "split",
+    "store_ratings",
     "synthetic",
 ]

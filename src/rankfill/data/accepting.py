@@ -29,7 +29,8 @@ def as_ratings(data: RatingsLike, columns: tuple[str, ...] | None = None, duplic
         - A data frame of pandas, polars (lazy, too) or pyarrow has one rating per row: `Ratings.from_frame`.
         - A SciPy sparse matrix, CSR, COO or any other, has a row per user and a column per item; what it does not store
           is unknown: `Ratings.from_sparse`.
-        - A path, or ``"-"`` for standard input, is a file of ratings: `read_ratings`.
+        - A path, or ``"-"`` for standard input, is a file of ratings: `read_ratings`; the folder of a store is opened:
+          `open_store`.
         - A NumPy array of two to four columns, or a list of tuples as long, has one rating per row: user, item and
           perhaps rating and timestamp. Without a rating each row is a rating of 1. (A full matrix of users by items is
           for `Ratings.from_dense`.)

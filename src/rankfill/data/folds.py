@@ -17,6 +17,7 @@ from rankfill.shown import shown
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _LONGEST_NUMBER = 20
+_AT_ONCE = 1 << 16
 
 
 def fold_of(users: ArrayLike, items: ArrayLike, folds: int, seed: int = 0) -> NDArray[np.int64]:
@@ -80,6 +81,9 @@ def _paired(users: NDArray[np.uint64], items: NDArray[np.uint64], folds: int, se
 
 def _hashes(keys: Arrays) -> NDArray[np.uint64]:
     """Σ_k (byte_k + 1) M^(k+1) over the text of each id, modulo 2⁶⁴, mixed; a number is hashed as its digits."""
+    if len(keys) == 1 and len(keys[0]) > _AT_ONCE:
+        parts = range(0, len(keys[0]), _AT_ONCE)
+        return np.concatenate([_hashes((keys[0][begin : begin + _AT_ONCE],)) for begin in parts])
     if len(keys) == 1:
         texts = keys[0].astype(f"S{_LONGEST_NUMBER}").view(np.uint8).reshape(-1, _LONGEST_NUMBER)
         terms = (texts.astype(np.uint64) + np.uint64(1)) * _powers(_LONGEST_NUMBER)

@@ -37,7 +37,7 @@ Columns = dict[str, NDArray[Any]]
 Positions = dict[str, int]
 
 # An id column is read as the narrowest type its first lines allow, and again as a wider one if that did not do.
-_WIDER = {"INTEGER": "BIGINT", "BIGINT": "VARCHAR"}
+WIDER = {"INTEGER": "BIGINT", "BIGINT": "VARCHAR"}
 
 
 _MOST_GENRES = 100
@@ -63,6 +63,7 @@ def read_ratings(
         The file: CSV, TSV, text with ``::`` ``;`` or ``|`` between the columns, any of these gzipped, or Parquet. A
         pipe will do, and ``"-"`` is standard input. Text must be UTF-8. The files of the Netflix Prize (``mv_*.txt``,
         ``combined_data_*.txt``) and of the KDD Cup 2011 (``trainIdx1.txt``) will do, too, and a folder of them.
+        The folder of a store is opened (`open_store`).
     columns : sequence of str, optional
         With a header, the names of the columns of user, item and perhaps rating and timestamp, in this order; by
         default they are found by their usual names. A count, plays, clicks, views or quantity is a rating, too. Without
@@ -97,6 +98,10 @@ def read_ratings(
     >>> read_ratings(path)
     Ratings(3 ratings, 2 users, 2 items, values 3 to 5)
     """
+    if (Path(path).expanduser() / "manifest.json").is_file():
+        from rankfill.data.store import open_store  # it reads files by what is here
+
+        return open_store(path)
     if columns is None and users is None and items is None and (files := grouped_files(path)):
         return read_grouped(files, timestamps=timestamps, duplicates=duplicates)
     table, positions = locate_columns(open_table(path), columns)
@@ -242,7 +247,7 @@ def _numbered(found: Columns, strings: Columns, role: str) -> tuple[Vocabulary, 
 
 def _read(table: Table, positions: Positions, known: dict[str, Vocabulary | None]) -> tuple[Columns, Columns]:
     """The columns in the order of the file, and for string ids the strings that the numbers stand for."""
-    types = {role: _id_type(table, positions[role], ids) for role, ids in known.items()}
+    types = {role: id_type(table, positions[role], ids) for role, ids in known.items()}
     while True:
         found, strings = _fetch(table, positions, types)
         if not len(found["user"]):
@@ -250,9 +255,7 @@ def _read(table: Table, positions: Positions, known: dict[str, Vocabulary | None
         unread = {role: row for role, column in found.items() if (row := _first_unread(column)) is not None}
         if not unread:
             return found, strings
-        wider = {
-            role: _WIDER[types[role]] for role in unread if _may_widen(table, types.get(role, ""), known.get(role))
-        }
+        wider = {role: WIDER[types[role]] for role in unread if may_widen(table, types.get(role, ""), known.get(role))}
         faults = {role: row for role, row in unread.items() if role not in wider}
         if faults:
             role = min(faults, key=faults.__getitem__)
@@ -260,7 +263,7 @@ def _read(table: Table, positions: Positions, known: dict[str, Vocabulary | None
         types |= wider
 
 
-def _id_type(table: Table, position: int, known: Vocabulary | None) -> str:
+def id_type(table: Table, position: int, known: Vocabulary | None) -> str:
     """The type to try first for a column of ids."""
     if known is not None and len(known):
         return "VARCHAR" if known.of_strings else "BIGINT"
@@ -270,8 +273,9 @@ def _id_type(table: Table, position: int, known: Vocabulary | None) -> str:
     return "INTEGER" if narrow else "BIGINT"
 
 
-def _may_widen(table: Table, kind: str, known: Vocabulary | None) -> bool:
-    return isinstance(table, TextTable) and kind in _WIDER and not known
+def may_widen(table: Table, kind: str, known: Vocabulary | None) -> bool:
+    """Whether a column of ids that could not be read as this type may be read as a wider one."""
+    return isinstance(table, TextTable) and kind in WIDER and not known
 
 
 def _first_unread(column: NDArray[Any]) -> int | None:

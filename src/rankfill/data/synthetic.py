@@ -7,8 +7,9 @@ User u gives item i, rounded to the scale, with one star = a quarter of the widt
 Users' numbers of ratings and items' popularity have long tails; popular items are somewhat better.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ _SCALES: dict[str, tuple[tuple[float, float], float]] = {
     "yahoo-music": ((0.0, 100.0), 10.0),
 }
 Popularity = Literal["log-normal", "zipf"]
+
+Piece = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 _CHUNK = 2_000_000  # ratings made at a time; bounds the memory beyond the result
 
@@ -58,6 +61,16 @@ def like(name: str, scale_down: float = 1.0, seed: int = 0) -> Ratings:
     >>> like("movielens-10m", scale_down=10_000)
     Ratings(1,000 ratings, 699 users, 107 items, values 0.5 to 5)
     """
+    return low_rank(**_arguments_like(name, scale_down), seed=seed)
+
+
+def pieces_like(name: str, scale_down: float = 1.0, seed: int = 0) -> Iterator[Piece]:
+    """The same ratings, about two million at a time: users, items and values, which is all the memory they take."""
+    yield from _Maker(**_arguments_like(name, scale_down), seed=seed).pieces()
+
+
+def _arguments_like(name: str, scale_down: float) -> dict[str, Any]:
+    """What `low_rank` has to be told."""
     if name not in SHAPES:
         raise ValueError(f"there is no shape {name!r}; choose one of {', '.join(SHAPES)}")
     if not scale_down >= 1:
@@ -66,7 +79,8 @@ def like(name: str, scale_down: float = 1.0, seed: int = 0) -> Ratings:
     side = scale_down**0.5
     shape = max(round(n_users / side), 1), max(round(n_items / side), 1)
     scale, step = _SCALES[name]
-    return low_rank(*shape, min(round(n_ratings / scale_down), shape[0] * shape[1]), scale=scale, step=step, seed=seed)
+    most = min(round(n_ratings / scale_down), shape[0] * shape[1])
+    return {"n_users": shape[0], "n_items": shape[1], "n_ratings": most, "scale": scale, "step": step}
 
 
 def low_rank(
@@ -121,29 +135,57 @@ def low_rank(
     >>> low_rank(n_users=50, n_items=20, n_ratings=300)
     Ratings(300 ratings, 50 users, 20 items, values 1 to 5)
     """
-    _check(n_users, n_items, n_ratings, rank, noise, scale, step)
-    if popularity not in get_args(Popularity):
-        raise ValueError(f"popularity must be one of {', '.join(get_args(Popularity))}, found {popularity!r}")
-    random = np.random.default_rng(seed)
-    log_popularity = _log_popularity(popularity, n_items, random)
-    counts = _long_tailed_counts(random.lognormal(0, 1.2, n_users), n_ratings, n_items, random)
-    slots = _slots(np.exp(log_popularity), n_users / n_ratings)
-    quality = 0.5 * _standard(popularity, log_popularity) + 0.87 * random.normal(size=n_items)
-    planted = _Planted(
-        random.normal(0, 0.4 * effects, n_users).astype(np.float32),
-        (0.5 * effects * quality).astype(np.float32),
-        random.normal(0, 1, (n_users, rank)).astype(np.float32),
-        random.normal(0, signal / rank**0.5, (n_items, rank)).astype(np.float32),
-    )
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    items, values = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings, dtype=np.float32)
-    for first, last in _chunks(indptr):
-        here = slice(indptr[first], indptr[last])
-        users, items[here] = _distinct_pairs(counts[first:last], slots, n_items, random)
-        stars = planted.stars(users + first, items[here]) + np.float32(level)
-        stars += np.float32(noise) * random.standard_normal(len(stars), dtype=np.float32)
-        values[here] = _on_scale(stars, scale, step)
+    made = _Maker(n_users, n_items, n_ratings, rank, noise, scale, step, signal, effects, level, popularity, seed)
+    items, values, begin = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings, dtype=np.float32), 0
+    for _, some_items, some_values in made.pieces():
+        here = slice(begin, begin + len(some_items))
+        items[here], values[here], begin = some_items, some_values, here.stop
+    indptr = np.concatenate([[0], np.cumsum(made.counts)])
     return Ratings(Vocabulary.of_range(n_users), Vocabulary.of_range(n_items), Rows.taking(indptr, items, values))
+
+
+class _Maker:
+    """What is settled before the first rating is made; its arguments are those of `low_rank`."""
+
+    def __init__(
+        self,
+        n_users: int,
+        n_items: int,
+        n_ratings: int,
+        rank: int = 10,
+        noise: float = 0.7,
+        scale: tuple[float, float] = (1.0, 5.0),
+        step: float | None = 1.0,
+        signal: float = 0.6,
+        effects: float = 1.0,
+        level: float = 0.2,
+        popularity: Popularity = "log-normal",
+        seed: int = 0,
+    ) -> None:
+        _check(n_users, n_items, n_ratings, rank, noise, scale, step)
+        if popularity not in get_args(Popularity):
+            raise ValueError(f"popularity must be one of {', '.join(get_args(Popularity))}, found {popularity!r}")
+        self._random = random = np.random.default_rng(seed)
+        log_popularity = _log_popularity(popularity, n_items, random)
+        self.counts = _long_tailed_counts(random.lognormal(0, 1.2, n_users), n_ratings, n_items, random)
+        self._slots = _slots(np.exp(log_popularity), n_users / n_ratings)
+        quality = 0.5 * _standard(popularity, log_popularity) + 0.87 * random.normal(size=n_items)
+        self._planted = _Planted(
+            random.normal(0, 0.4 * effects, n_users).astype(np.float32),
+            (0.5 * effects * quality).astype(np.float32),
+            random.normal(0, 1, (n_users, rank)).astype(np.float32),
+            random.normal(0, signal / rank**0.5, (n_items, rank)).astype(np.float32),
+        )
+        self._level, self._noise, self._scale, self._step = level, noise, scale, step
+
+    def pieces(self) -> Iterator[Piece]:
+        """Users, items and values of some users at a time."""
+        random, n_items = self._random, len(self._planted.appeal)
+        for first, last in _chunks(np.concatenate([[0], np.cumsum(self.counts)])):
+            users, items = _distinct_pairs(self.counts[first:last], self._slots, n_items, random)
+            stars = self._planted.stars(users + first, items) + np.float32(self._level)
+            stars += np.float32(self._noise) * random.standard_normal(len(stars), dtype=np.float32)
+            yield users + first, items, _on_scale(stars, self._scale, self._step)
 
 
 def _log_popularity(popularity: Popularity, n_items: int, random: np.random.Generator) -> NDArray[np.float64]:

@@ -110,6 +110,8 @@ class ParquetTable:
     names: list[str]
     types: list[str]
     header: bool = True
+    more: tuple[Source, ...] = ()
+    """Further files with the same columns."""
 
     @property
     def name(self) -> str:
@@ -119,7 +121,8 @@ class ParquetTable:
         return self.types[position].startswith(_NUMBER_TYPES)
 
     def relation(self, *, strict: bool = True) -> str:
-        return f"read_parquet({file_in_sql(self.source.path)})"
+        paths = ", ".join(file_in_sql(each.path) for each in (self.source, *self.more))
+        return f"read_parquet([{paths}])"
 
     def column(self, position: int) -> str:
         return '"' + self.names[position].replace('"', '""') + '"'

@@ -1,11 +1,12 @@
 """The compiled kernels under readable names. The package `reference` holds a NumPy twin of each, equal to the bit."""
 
 from rankfill.kernels.blocks import BlockLoss, block_pass, block_weight
+from rankfill.kernels.codes import decode
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, RowPair, padded, padded_copy
 from rankfill.kernels.gaussian import HoledTable
 from rankfill.kernels.gibbs import OtherSide, RowPosterior, ThirdSide, draw_rows, normal_rows
-from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, make_grid
+from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, grid_of, make_grid
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.regressions import few_input_regressions, rater_regressions
@@ -18,13 +19,15 @@ from rankfill.kernels.rounds import (
     passive_aggressive_pass,
     passive_aggressive_update,
 )
-from rankfill.kernels.rows import Rows, sort_into_rows
+from rankfill.kernels.rows import PIECE, Block, Rows, row_bounds, sort_into_rows
 from rankfill.kernels.scoring import predict_one, predict_pairs, top_n
 from rankfill.kernels.sparse import sparse_entries, sparse_gram, sparse_times
 from rankfill.kernels.threads import get_threads, instruction_set, own_threads, set_threads
 
 __all__ = [
     "LANES",
+    "PIECE",
+    "Block",
     "BlockLoss",
     "GradientRule",
     "Growing",
@@ -44,12 +47,14 @@ __all__ = [
     "ThirdSide",
     "block_pass",
     "block_weight",
+    "decode",
     "draw_rows",
     "few_input_regressions",
     "get_threads",
     "gradient_online",
     "gradient_pass",
     "gram_matrix",
+    "grid_of",
     "instruction_set",
     "make_grid",
     "move_factor",
@@ -65,6 +70,7 @@ __all__ = [
     "predict_pairs",
     "rater_regressions",
     "residuals",
+    "row_bounds",
     "set_threads",
     "shift_residuals",
     "solve_rows",

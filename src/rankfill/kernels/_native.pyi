@@ -74,6 +74,9 @@ def counting_sort(keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), orde
 
 def transpose(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]: ...
 
+def decode(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """values[k] = scale[codes[k]]."""
+
 class GradientRule:
     """What one stochastic gradient round does."""
 
@@ -104,9 +107,9 @@ def update(w: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', d
 @overload
 def update(w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float: ...
 
-def passive_aggressive_pass(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str) -> tuple[float, float]:
+def passive_aggressive_pass(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str, first_row: int = 0, before: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
     """
-    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with.
+    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with. Row 0 is number `first_row` of all rows, and sums go on from those of the rows before.
     """
 
 def passive_aggressive_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_rule: Rule, item_rule: Rule, isa: str) -> tuple[float, float]: ...
@@ -124,7 +127,8 @@ class Ridge:
 
 def solve_rows(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], ridge: Ridge, gram: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, isa: str) -> None: ...
 
-def squared_errors(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], ridge: Ridge, threads: int, isa: str) -> tuple[float, float]: ...
+def squared_errors(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], ridge: Ridge, threads: int, isa: str, before: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
+    """Sums go on from those of the rows before."""
 
 def gram_matrix(factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int, isa: str) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
 

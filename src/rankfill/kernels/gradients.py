@@ -1,7 +1,10 @@
 """Stochastic gradient rounds: a pass over a grid of blocks, and rounds in order of arrival."""
 
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +96,10 @@ class Grid:
         return round(float(np.sqrt(len(self.start) - 1)))
 
 
+Piece = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
+"""Users, items and targets of some entries."""
+
+
 def make_grid(
     users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32], shape: tuple[int, int], seed: int
 ) -> Grid:
@@ -101,16 +108,60 @@ def make_grid(
     Users and items are shuffled and cut into groups of about as many ratings each. The number of groups depends on
     the ratings alone, never on the number of threads.
     """
-    rng = np.random.default_rng(seed)
     counts = np.bincount(users, minlength=shape[0]), np.bincount(items, minlength=shape[1])
+    return grid_of(lambda: iter([(users, items, values)]), counts, seed)
+
+
+def grid_of(
+    pieces: Callable[[], Iterator[Piece]],
+    counts: tuple[NDArray[np.int64], NDArray[np.int64]],
+    seed: int,
+    *,
+    on_disk: bool = False,
+) -> Grid:
+    """The same from ratings that come piece by piece, twice; `counts` are those of users and of items.
+
+    Within a block ratings come in random order. With `on_disk` the grid is in temporary files without a name.
+    """
+    rng = np.random.default_rng(seed)
     groups = max(1, min(MAX_GROUPS, *(int(np.count_nonzero(each)) for each in counts)))
     group_of_user, group_of_item = (_balanced_groups(each, groups, rng) for each in counts)
-    order = rng.permutation(len(values))
-    block = group_of_user[users[order]] * np.int16(groups) + group_of_item[items[order]]
-    order = order[np.argsort(block, kind="stable")]
-    start = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=groups * groups))]).astype(np.int64)
-    beyond = np.zeros(LOOK_AHEAD, dtype=np.int32)
-    return Grid(np.concatenate([users[order], beyond]), np.concatenate([items[order], beyond]), values[order], start)
+
+    def blocks_of(users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.int16]:
+        return group_of_user[users] * np.int16(groups) + group_of_item[items]
+
+    sizes = np.zeros(groups * groups, np.int64)
+    for users, items, _ in pieces():
+        sizes += np.bincount(blocks_of(users, items), minlength=groups * groups)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    n, make = int(start[-1]), _on_disk if on_disk else np.zeros
+    columns = make(n + LOOK_AHEAD, np.int32), make(n + LOOK_AHEAD, np.int32), make(n, np.float32)
+    free = start[:-1].copy()
+    for piece in pieces():
+        block = blocks_of(*piece[:2])
+        order = np.argsort(block, kind="stable")
+        ends = np.cumsum(np.bincount(block, minlength=groups * groups))
+        for column, given in zip(columns, piece, strict=True):
+            _deal(column, given[order], free, ends)
+        free += np.diff(ends, prepend=0)
+    for begin, end in pairwise(start.tolist()):
+        order = rng.permutation(end - begin)
+        for column in columns:
+            column[begin:end] = column[begin:end][order]
+    return Grid(*columns, start)
+
+
+def _deal(
+    column: NDArray[Any], sorted_by_block: NDArray[Any], free: NDArray[np.int64], ends: NDArray[np.int64]
+) -> None:
+    """Copies each block's part to where that block has room."""
+    for place, begin, end in zip(free.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        column[place : place + end - begin] = sorted_by_block[begin:end]
+
+
+def _on_disk(n: int, dtype: type[np.generic]) -> NDArray[Any]:
+    with tempfile.TemporaryFile(prefix="rankfill-") as file:
+        return np.memmap(file, dtype, mode="w+", shape=(max(n, 1),))[:n]
 
 
 def _balanced_groups(counts: NDArray[np.int64], groups: int, rng: np.random.Generator) -> NDArray[np.int16]:

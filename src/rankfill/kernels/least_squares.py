@@ -85,16 +85,20 @@ class SquaredErrors(NamedTuple):
 def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> None:
     """Replaces every row that has entries by the solution of its problem, or moves it there by `ridge.steps` steps."""
     gram = np.zeros((1, 1), np.float32) if ridge.confidence is None else gram_matrix(fixed)
-    _native.solve_rows(rows.pattern, rows.values, moving, fixed, ridge.native(), gram, get_threads(), instruction_set())
+    for (_, block), own in rows.blocks_with(moving):
+        _native.solve_rows(
+            block.pattern, block.values, own, fixed, ridge.native(), gram, get_threads(), instruction_set()
+        )
 
 
 def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> SquaredErrors:
     """Over all ratings, e = r − offset − row·x, with implicit feedback e = 1 − row·x."""
-    return SquaredErrors(
-        *_native.squared_errors(
-            rows.pattern, rows.values, moving, fixed, ridge.native(), get_threads(), instruction_set()
+    sums = 0.0, 0.0
+    for (_, block), own in rows.blocks_with(moving):
+        sums = _native.squared_errors(
+            block.pattern, block.values, own, fixed, ridge.native(), get_threads(), instruction_set(), sums
         )
-    )
+    return SquaredErrors(*sums)
 
 
 def gram_matrix(factors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -105,19 +105,21 @@ def passive_aggressive_pass(
 
     Of a block of rows `first` is the number of the first, by which they are drawn as in the whole matrix.
     """
-    return Losses(
-        *_native.passive_aggressive_pass(
-            rows.pattern,
-            rows.values,
-            moving,
+    sums = 0.0, 0.0
+    for (place, block), own in rows.blocks_with(moving):
+        sums = _native.passive_aggressive_pass(
+            block.pattern,
+            block.values,
+            own,
             fixed,
             rule.native(),
-            (seed + _GOLDEN * first) % 2**64,  # a row's draws depend on seed + golden · row alone
+            (seed + _GOLDEN * (first + place)) % 2**64,  # a row's draws depend on seed + golden · row alone
             plainly=False,
             threads=get_threads(),
             isa=instruction_set(),
+            before=sums,
         )
-    )
+    return Losses(*sums)
 
 
 def passive_aggressive_online(

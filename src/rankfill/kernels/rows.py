@@ -1,13 +1,24 @@
 """A sparse matrix by rows, and the counting sort that makes one."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
 from rankfill.kernels.threads import get_threads
+
+PIECE = 1 << 20
+"""About how many entries are in a piece."""
+
+
+class Block(NamedTuple):
+    """Some rows that follow each other, and the number of the first of them."""
+
+    first: int
+    rows: "Rows"
 
 
 class Rows:
@@ -79,19 +90,56 @@ class Rows:
         """The row number of every entry."""
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), self.counts())
 
+    def blocks(self) -> Iterator[Block]:
+        """All rows in turn, as many at a time as memory has room for: here all at once.
+
+        A kernel that moves every row by itself goes through the blocks. Rows on disk come in many (`data/store`).
+        """
+        yield Block(0, self)
+
+    def blocks_with(self, moving: NDArray[np.float32]) -> Iterator[tuple[Block, NDArray[np.float32]]]:
+        """The blocks, each with the part of `moving` that has a row for each of its rows."""
+        for block in self.blocks():
+            whole = block.rows.n_rows == self.n_rows  # then the kernel sees what else may be wrong
+            if not whole and len(moving) != self.n_rows:
+                raise ValueError(f"moving must have one row for each of the {self.n_rows} rows, has {len(moving)}")
+            yield block, moving if whole else moving[block.first : block.first + block.rows.n_rows]
+
+    def pieces(self) -> Iterator[Block]:
+        """All rows in turn, about a million entries at a time.
+
+        Where a piece ends depends on `indptr` alone: sums that are made piece by piece have the same bits for rows in
+        memory and on disk.
+        """
+        for first, last in row_bounds(self.indptr, PIECE):
+            yield Block(first, self.part(first, last))
+
+    def part(self, first: int, last: int) -> "Rows":
+        """Rows `first` … `last` − 1, not copied."""
+        if (first, last) == (0, self.n_rows):
+            return self
+        here = slice(int(self.indptr[first]), int(self.indptr[last]))
+        indptr, indices = own_and_read_only(self.indptr[first : last + 1] - here.start), self.indices[here]
+        pattern = _native.Pattern.trusted(indptr, indices, self.n_columns)
+        return Rows.__new__(Rows)._set(pattern, indptr, indices, self.values[here])
+
     def of_rows(self, rows: NDArray[np.integer]) -> "Rows":
         """Some rows, in the order given; row −1 is empty."""
-        starts = self.indptr[rows]
-        counts = np.where(rows < 0, 0, self.indptr[rows + 1] - starts)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-        return Rows.taking(indptr, self.indices[places], self.values[places])
+        places = self.places_of(rows)
+        return Rows.taking(self._offsets_of(rows), self.indices[places], self.values[places])
+
+    def places_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where the entries of some rows are, row after row; row −1 is empty."""
+        indptr = self._offsets_of(rows)
+        return np.repeat(self.indptr[rows] - indptr[:-1], np.diff(indptr)) + np.arange(indptr[-1])
+
+    def _offsets_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        counts = np.where(rows < 0, 0, self.indptr[rows + 1] - self.indptr[rows])
+        return np.concatenate([[0], np.cumsum(counts)])
 
     def block(self, rows: slice) -> "Rows":
         """Rows that follow each other."""
-        bounds = self.indptr[rows.start : rows.stop + 1]
-        inside = slice(int(bounds[0]), int(bounds[-1]))
-        return Rows.taking(bounds - bounds[0], self.indices[inside], self.values[inside])
+        return self.part(rows.start, rows.stop)
 
     def _replace(self, *, values: NDArray[np.float32]) -> "Rows":
         """The same pattern, not checked again, with other values."""
@@ -109,6 +157,16 @@ class Rows:
         indptr, indices, values = _native.transpose(self.pattern, self.values, n_columns, get_threads())
         pattern = _native.Pattern.trusted(indptr, indices, self.n_rows)
         return Rows.__new__(Rows)._set(pattern, own_and_read_only(indptr), own_and_read_only(indices), values)
+
+
+def row_bounds(indptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
+    """First and last row of runs of whole rows with about `size` entries each; at least one run.
+
+    >>> row_bounds(np.array([0, 3, 3, 4, 9]), 4)
+    [(0, 3), (3, 4)]
+    """
+    inner = np.searchsorted(indptr, np.arange(size, int(indptr[-1]), size))
+    return list(pairwise(np.unique([0, *inner.tolist(), len(indptr) - 1]).tolist())) or [(0, 0)]
 
 
 def sort_into_rows(

@@ -82,6 +82,7 @@ class Bias(FactorModel):
 
     readable_factors: ClassVar[bool] = False
     learns_in_half_passes: ClassVar[bool] = True
+    learns_from_store: ClassVar[bool] = True
     passes, tol = 1, 0.0  # one pass is all there is
 
     def __init__(self, *, effects: Effects = "both", shrinkage: float = 5.0, clip: bool = True) -> None:
@@ -212,8 +213,10 @@ class ItemEffects:
     def __call__(
         self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
     ) -> tuple[float, ...]:
-        effects = shrunk_mean(rows.row_of_entry(), rows.values - self.mean, rows.n_rows, self.shrinkage)
-        moving[:, 0], moving[:, 1] = self.mean + effects, 1
+        for place, part in rows.pieces():
+            effects = shrunk_mean(part.row_of_entry(), part.values - self.mean, part.n_rows, self.shrinkage)
+            moving[place : place + part.n_rows, 0] = self.mean + effects
+        moving[:, 1] = 1
         return ()
 
 
@@ -229,11 +232,15 @@ class UserEffects:
     def __call__(
         self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
     ) -> tuple[float, ...]:
-        moving[:, 0], moving[:, 1] = 1, user_effects(rows, fixed, self.shrinkage) if self.wanted else 0
-        predicted = fixed[rows.indices, 0] + moving[rows.row_of_entry(), 1]
-        if self.clipped_to is not None:
-            predicted = np.clip(predicted, *self.clipped_to)
-        return (ErrorSums.of("rmse", rows.values, predicted).above,)
+        squares = 0.0
+        for place, part in rows.pieces():
+            own = moving[place : place + part.n_rows]
+            own[:, 0], own[:, 1] = 1, user_effects(part, fixed, self.shrinkage) if self.wanted else 0
+            predicted = fixed[part.indices, 0] + own[part.row_of_entry(), 1]
+            if self.clipped_to is not None:
+                predicted = np.clip(predicted, *self.clipped_to)
+            squares += ErrorSums.of("rmse", part.values, predicted).above
+        return (squares,)
 
 
 def bias_of(users: NDArray[np.float32], items: NDArray[np.float32], mean: float) -> Bias:

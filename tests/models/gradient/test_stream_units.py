@@ -107,7 +107,8 @@ def test_ordinary_streams_are_left_as_they_are():
 @pytest.mark.parametrize("n", [1, 5, 1024, 1025, 2047, 100_000])
 def test_units_after_a_fit_know_ratings_from_all_over(n):
     values = np.arange(1, n + 1, dtype=np.float32)
-    units, recent = units_after(values, float(values.sum()), 1.0)
+    ratings = rf.Ratings.from_arrays(np.arange(n), np.zeros(n, int), values)
+    units, recent = units_after(ratings, float(values.sum()), 1.0)
     known = recent[recent > 0]
     assert units.seen == n
     assert len(set(known)) == min(n, KEPT)

@@ -51,7 +51,7 @@ class Choosing(Making):
         if self._arrival is not None:
             new_position = np.cumsum(keep) - 1
             arrival = compact(new_position[self._arrival[keep[self._arrival]]])
-        return type(self)(self.users, self.items, by_user, times, arrival)
+        return self._class()(self.users, self.items, by_user, times, arrival)
 
     def of_user_rows(self, chosen: NDArray[np.bool_]) -> Self:
         """The ratings by the users at whose row `chosen` is true, with the same vocabularies.
@@ -232,6 +232,33 @@ class Choosing(Making):
             duplicates,
         )
 
+    def _cut(self, sizes: Iterable[int]) -> Iterator[Self]:
+        order, users, first = self.stream_order(), self.user_indices, 0
+        for size in sizes:
+            if first >= len(self):
+                return
+            chosen = order[first : first + size]
+            first += size
+            yield self._numbered(users[chosen], chosen)
+
+    def _numbered(self, users: NDArray[np.int32], chosen: NDArray[np.integer]) -> Self:
+        """The ratings at some places, by these users, in this order, with ids of their own."""
+        user_ids, user_rows = np.unique(users, return_inverse=True)
+        item_ids, item_rows = np.unique(self.item_indices[chosen], return_inverse=True)
+        return self._class().from_indices(
+            _only(self.users, user_ids),
+            _only(self.items, item_ids),
+            user_rows.astype(np.int32),
+            item_rows.astype(np.int32),
+            self._values_at(chosen),
+            None if self.timestamps is None else self.timestamps[chosen],
+        )
+
+    def _values_at(self, chosen: NDArray[np.integer]) -> NDArray[np.float32]:
+        """The ratings at some places in the order by user, then item."""
+        values: NDArray[np.float32] = self.values[chosen]
+        return values
+
     def _of_rated(self, keep: NDArray[np.bool_]) -> Self:
         """The ratings at which `keep` is true, with the ids that are left."""
         kept = self.select(keep)
@@ -239,7 +266,7 @@ class Choosing(Making):
         rated[kept.item_indices] = True
         place = np.cumsum(rated, dtype=np.int32) - np.int32(1)
         indptr = np.append(0, kept.by_user.indptr[1:][counts > 0])
-        return type(self)(
+        return self._class()(
             _only(self.users, np.flatnonzero(counts)),
             _only(self.items, np.flatnonzero(rated)),
             Rows.taking(indptr, place[kept.item_indices], kept.values),
@@ -253,22 +280,7 @@ def cut(ratings: Some, sizes: Iterable[int]) -> Iterator[Some]:
 
     Every batch numbers its own ids, so that its size and not that of the whole decides what it costs.
     """
-    order, users, first = ratings.stream_order(), ratings.user_indices, 0
-    for size in sizes:
-        if first >= len(ratings):
-            return
-        chosen = order[first : first + size]
-        first += size
-        user_ids, user_rows = np.unique(users[chosen], return_inverse=True)
-        item_ids, item_rows = np.unique(ratings.item_indices[chosen], return_inverse=True)
-        yield type(ratings).from_indices(
-            _only(ratings.users, user_ids),
-            _only(ratings.items, item_ids),
-            user_rows.astype(np.int32),
-            item_rows.astype(np.int32),
-            ratings.values[chosen],
-            None if ratings.timestamps is None else ratings.timestamps[chosen],
-        )
+    return ratings._cut(sizes)
 
 
 def _only(vocabulary: Vocabulary, rows: NDArray[np.integer]) -> Vocabulary:

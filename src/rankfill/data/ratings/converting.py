@@ -37,7 +37,9 @@ class Converting(Entries):
         values = finite_float32(transform(self.values))
         if len(values) != len(self):
             raise ValueError(f"transform must return one value a rating ({len(self)}), found {len(values)}")
-        return type(self)(self.users, self.items, self.by_user._replace(values=values), self.timestamps, self._arrival)
+        return self._class()(
+            self.users, self.items, self.by_user._replace(values=values), self.timestamps, self._arrival
+        )
 
     def shifted(self, offset: float | None = None) -> Self:
         """The same pairs with a number added to every rating.

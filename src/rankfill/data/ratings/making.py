@@ -122,8 +122,8 @@ class Making(Entries):
         by_user, order = sort_pairs(user_indices, item_indices, checked, len(users), len(items))
         by_user, order = merge_duplicates(users, items, by_user, order, times, duplicates)
         if times is not None:
-            return cls(users, items, by_user, times[order])
-        return cls(users, items, by_user, arrival=arrival_of(order))
+            return cls._class()(users, items, by_user, times[order])
+        return cls._class()(users, items, by_user, arrival=arrival_of(order))
 
     @classmethod
     def from_sparse(cls, matrix: Any, duplicates: Duplicates = "error") -> Self:

@@ -55,9 +55,11 @@ def sums_by_row(
     while first < rows.n_rows:
         begin = rows.indptr[first]
         last = max(first + 1, int(np.searchsorted(rows.indptr, begin + _AT_ONCE, side="right")) - 1)
-        values = rows.values[begin : rows.indptr[last]].astype(np.float64)
-        owners = np.repeat(np.arange(last - first), np.diff(rows.indptr[first : last + 1]))
-        sums[first:last] = np.bincount(owners, values if of is None else of(values), minlength=last - first)
+        part = rows.part(first, last)
+        values = part.values.astype(np.float64)
+        sums[first:last] = np.bincount(
+            part.row_of_entry(), values if of is None else of(values), minlength=last - first
+        )
         first = last
     return sums
 
@@ -82,8 +84,10 @@ class Passing(Entries):
         >>> rf.Ratings.from_dense([[5, None], [3, 4]]).tally().user_sums
         array([5., 7.])
         """
-        item_counts = np.bincount(self.item_indices, minlength=self.n_items)
-        return Tally(self.by_user.counts(), sums_by_row(self.by_user), item_counts)
+        return Tally(self.by_user.counts(), sums_by_row(self.by_user), self._item_counts())
+
+    def _item_counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.item_indices, minlength=self.n_items)
 
     def ends(self) -> Ends:
         """The outermost ratings, of which `scale` is made.
@@ -92,7 +96,10 @@ class Passing(Entries):
         -------
         Ends
         """
-        return Ends().joined(self.values)
+        ends = Ends()
+        for piece in self.pieces():
+            ends = ends.joined(piece.values)
+        return ends
 
     def bounds(self) -> tuple[float, float]:
         """The least and the greatest rating; zero and zero when there is none.
@@ -103,7 +110,8 @@ class Passing(Entries):
         >>> rf.Ratings.from_dense([[5, None], [3, 4]]).bounds()
         (3.0, 5.0)
         """
-        return (float(self.values.min()), float(self.values.max())) if len(self) else (0.0, 0.0)
+        found = [(float(piece.values.min()), float(piece.values.max())) for piece in self.pieces()]
+        return (min(low for low, _ in found), max(high for _, high in found)) if found else (0.0, 0.0)
 
     def distance_from(self, value: float) -> float:
         """The root mean square of how far ratings are from a value: from their mean it is the standard deviation.

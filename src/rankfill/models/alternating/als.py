@@ -170,6 +170,7 @@ class ALS(AlternatingModel):
     """
 
     learns_in_half_passes: ClassVar[bool] = True
+    learns_from_store: ClassVar[bool] = True
 
     _learned: ClassVar[tuple[str, ...]] = ("confidence_",)
     _weightings: ClassVar[object] = Weighting

@@ -6,8 +6,11 @@ a rank-one problem on the residuals e + p_uk q_ik; `inner` times,
     p_uk ← Σ_i (e_ui + p_uk q_ik) q_ik / (λ n_u^w + Σ_i q_ik²),    then q_ik likewise,
 
 at least 0 on the sides that `nonnegative` names, which keeps the step exact. Biases are moved the same way against a
-factor of ones. Two residuals a rating are held, one by user and one by item: 8 bytes a rating during `fit`.
+factor of ones. Two residuals a rating are held, one by user and one by item: 8 bytes a rating during `fit`, also where
+the ratings themselves stay on disk.
 """
+
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +88,8 @@ class CoordinateDescent(AlternatingModel):
     >>> model.predict(0, [2]).round()  # nobody likes the last one
     array([2.], dtype=float32)
     """
+
+    learns_from_store: ClassVar[bool] = True
 
     def __init__(
         self,

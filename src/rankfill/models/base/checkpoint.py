@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from rankfill.data import Features, Ratings
+from rankfill.data.store import RatingStore
 from rankfill.data.tensors import read_tensors, write_tensors
 from rankfill.kernels import Growing
 from rankfill.models.base.model_file import plain
@@ -102,6 +103,8 @@ def _mark(value: Any) -> Any:
     """A word, or a checksum of what is too long for one."""
     if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, RatingStore):
+        return value.identity
     sum_of_all = 0
     for array in _arrays(value):
         sum_of_all = zlib.crc32(np.ascontiguousarray(array).data.cast("B") if array.size else b"", sum_of_all)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked
 from rankfill.models.base.lists import chunks, list_scores, mean_of
-from rankfill.objectives.measures import MEASURES
+from rankfill.objectives.measures import MEASURES, ErrorSums, Measure
 from rankfill.objectives.scores import PREDICTION, Score, parse_score
 from rankfill.objectives.top_share import top_share
 
@@ -43,19 +43,29 @@ def scores_of(
 def _prediction_scores(model: "Model", test: Ratings, wanted: Sequence[Score]) -> dict[Score, float]:
     if len(test) == 0:
         return dict.fromkeys(wanted, math.nan)
-    predictions = model._predicted(test)
-    values = {}
-    for score in wanted:
-        if score.name in MEASURES:
-            values[score] = MEASURES[score.name](test.values, predictions)
-        else:
-            values[score] = _top5(test, predictions)
-    return values
+    sums: dict[Score, ErrorSums] = {score: ErrorSums() for score in wanted}
+    shares: list[NDArray[np.float64]] = []
+    of_top5 = [score for score in wanted if score.name not in MEASURES]
+    for piece in test.pieces():
+        predictions = model._predicted(piece)
+        for score in wanted:
+            if score not in of_top5:
+                sums[score] = sums[score].plus(ErrorSums.of(score.name, piece.values, predictions))  # type: ignore[arg-type]
+        shares += _top5(piece, predictions) if of_top5 else []
+    values = {score: each.error(score.name) for score, each in sums.items() if score not in of_top5}  # type: ignore[arg-type]
+    return values | {score: mean_of(shares) for score in of_top5}
 
 
-def _top5(test: Ratings, predictions: NDArray[np.float32]) -> float:
+def prediction_errors(model: "Model", ratings: Ratings, measures: Sequence[Measure]) -> list[float]:
+    """Errors of predictions, a piece of the ratings at a time."""
+    values = _prediction_scores(model, ratings, [Score(measure) for measure in measures])
+    return list(values.values())
+
+
+def _top5(test: Ratings, predictions: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    """The share of each user."""
     shares = []
     for users, entries in chunks(test):
         rows = test.by_user.block(users)
         shares.append(top_share(rows.indptr, rows.values, predictions[entries]))
-    return mean_of(shares)
+    return shares

@@ -17,17 +17,18 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.features import Features, FeaturesLike, as_features
 from rankfill.data.liked import Liked, check_liked
+from rankfill.data.store import RatingStore
 from rankfill.data.tensors import content_of, write_content
 from rankfill.models.base import model_file
 from rankfill.models.base.checkpoint import Checkpoint, identity_of
 from rankfill.models.base.forgetting import Left, forget_rows
-from rankfill.models.base.judging import error_of
+from rankfill.models.base.judging import error_of, prediction_errors
 from rankfill.models.base.reasons import Reasons
 from rankfill.models.base.seen import SeenItems
 from rankfill.models.base.settings import warn_of_one_value, without_hints
 from rankfill.models.base.state import Parts, snapshot
 from rankfill.models.base.training import Callback
-from rankfill.objectives.measures import MEASURES, Measure
+from rankfill.objectives.measures import Measure
 from rankfill.objectives.scores import parse_score
 
 Side = Literal["user", "item"]
@@ -83,6 +84,9 @@ class Model(Reasons):
 
     features_shape_all: ClassVar[bool] = False
     """Whether features change what is learned of those with ratings, too, not only of those without."""
+
+    learns_from_store: ClassVar[bool] = False
+    """Whether `fit` goes through ratings in a `RatingStore` without holding them all in memory."""
 
     _learned: ClassVar[tuple[str, ...]] = ()
     """The names of the attributes that this class learns, beside those of its bases; see `state.py`."""
@@ -152,6 +156,8 @@ class Model(Reasons):
             The model itself.
         """
         ratings = as_ratings(ratings)
+        if isinstance(ratings, RatingStore) and not self.learns_from_store:
+            raise _not_from_disk(self, ratings)
         self._check(ratings)
         features = self._take_features(ratings, item_features, user_features)
         if len(ratings) == 0:
@@ -333,7 +339,7 @@ class Model(Reasons):
 
     def _error(self, ratings: Ratings) -> float:
         """The error on ratings with any vocabulary, in the model's `measure`."""
-        return MEASURES[self.measure](ratings.values, self._predicted(ratings))
+        return prediction_errors(self, ratings, [self.measure])[0]
 
     def _judge(self, validation: Ratings) -> float:
         """The value of the measure that `fit` goes by."""
@@ -354,3 +360,12 @@ class Model(Reasons):
         """Takes over what `_packed` gave away, or raises a ValueError that names the part that is damaged."""
         model_file.unpack_into(self, parts)
         self._renew_view()
+
+
+def _not_from_disk(model: Model, ratings: RatingStore) -> ValueError:
+    size = (24 if ratings.timestamps is not None else 16) * len(ratings)
+    return ValueError(
+        f"{type(model).__name__} needs all ratings in memory, this is a store on disk; load them, which takes "
+        f"{size / 2**30:.1f} GiB: fit(store.load()); learn from a part of them: store.sample(n); or use "
+        "PassiveAggressive, ALS, SGD or Bias, which read them from disk as they go"
+    )

@@ -121,6 +121,8 @@ class Broyden(OnlineColumnModel):
 
     penalty_: float
 
+    learns_from_store: ClassVar[bool] = True
+
     def __init__(
         self,
         *,

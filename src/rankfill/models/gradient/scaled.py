@@ -107,7 +107,7 @@ class ScaledFactorModel(FactorModel):
 
     def _begin_fit(self, ratings: Ratings, init: FactorModel | None) -> None:
         self.shrinkage_ = self._chosen_shrinkage(ratings) if self.shrinkage is None else float(self.shrinkage)
-        spread = float(ratings.values.std(dtype=np.float64))
+        spread = ratings.distance_from(self.mean_)
         self._begin_rows(self.mean_, spread, ratings.n_users, ratings.n_items)
         if init is not None:
             self._start_from(init)

@@ -27,7 +27,7 @@ the penalty after the pass. `averaging` gives means of the iterates (Polyak and 
 after each pass, or of each row over all the rounds that moved it; rounds go on from the last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
+from rankfill.data.store import RatingStore
 from rankfill.kernels import RowPair, padded
 from rankfill.kernels.gradients import (
     NO_MEANS,
@@ -46,7 +47,7 @@ from rankfill.kernels.gradients import (
     StepName,
     gradient_online,
     gradient_pass,
-    make_grid,
+    grid_of,
 )
 from rankfill.models.base.model import WarmPath
 from rankfill.models.base.settings import Nonnegative, check_positive, check_word
@@ -145,6 +146,7 @@ class SGD(RoundsOnline):
     """
 
     warm_path: ClassVar[WarmPath] = "none"
+    learns_from_store: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -216,14 +218,9 @@ class SGD(RoundsOnline):
     ) -> None:
         self._begin_fit(ratings, init)
         self._begin_rounds(len(ratings))
-        self._stream, self._recent = units_after(ratings.values, self.offset_ * len(ratings), self._scale)
-        grid = make_grid(
-            ratings.user_indices,
-            ratings.item_indices,
-            self._targets(ratings.values),
-            (ratings.n_users, ratings.n_items),
-            self.seed,
-        )
+        self._stream, self._recent = units_after(ratings, self.offset_ * len(ratings), self._scale)
+        of_each = ratings.by_user.counts(), ratings._item_counts()
+        grid = grid_of(lambda: self._entries(ratings), of_each, self.seed, on_disk=isinstance(ratings, RatingStore))
         apart = self.averaging != "none" or self._scale != 1
         moving = self._to_units() if apart else (self._users.array, self._items.array)
         with Training(self, validation, callbacks) as training:
@@ -240,6 +237,11 @@ class SGD(RoundsOnline):
                 training.report(
                     self._scale**2 * sums.loss + self._penalty_term(), self._train_error(sums, len(ratings))
                 )
+
+    def _entries(self, ratings: Ratings) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]]:
+        """Row numbers of users and items and the targets of all ratings, piece by piece."""
+        for piece in ratings.pieces():
+            yield piece.user_indices, piece.item_indices, self._targets(piece.values)
 
     def _pass(self, grid: Grid, moving: RowPair, epoch: int, means: tuple[RowMeans, RowMeans]) -> RoundSums:
         rng = np.random.default_rng(order_seed(self.seed, epoch))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.data import Ratings
 from rankfill.models.gradient.scaled import nearest_scale
 
 KEPT, EACH = 1024, 32
@@ -55,13 +56,14 @@ class Stretch(NamedTuple):
     units: StreamUnits
 
 
-def units_after(values: NDArray[np.float32], total: float, scale: float) -> tuple[StreamUnits, NDArray[np.float32]]:
+def units_after(ratings: Ratings, total: float, scale: float) -> tuple[StreamUnits, NDArray[np.float32]]:
     """Units to go on from after ratings learned at once, and ratings from all over them to stand for the last ones."""
     recent = np.zeros(KEPT, np.float32)
-    some = values[np.linspace(0, len(values) - 1, min(len(values), KEPT)).round().astype(np.int64)]
+    n = len(ratings)
+    some = ratings._values_at(np.linspace(0, n - 1, min(n, KEPT)).round().astype(np.int64))
     recent[: len(some)] = some
     low, high = _plausible(np.sort(some.astype(np.float64)))
-    return StreamUnits(scale, len(values), total, low, high, settled=True), recent
+    return StreamUnits(scale, n, total, low, high, settled=True), recent
 
 
 def stretches(

@@ -173,6 +173,7 @@ class PassiveAggressive(OnlineFactorModel):
     measure: ClassVar[Measure] = "mae"
     starts_from_factors: ClassVar[bool] = True
     learns_in_half_passes: ClassVar[bool] = True
+    learns_from_store: ClassVar[bool] = True
 
     _learned: ClassVar[tuple[str, ...]] = ("C_", "_columns", "_beginning")
 
