@@ -107,9 +107,9 @@ def update(w: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', d
 @overload
 def update(w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: float, rule: Rule, isa: str) -> float: ...
 
-def passive_aggressive_pass(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str, first_row: int = 0, before: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
+def passive_aggressive_pass(pattern: Pattern, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moving: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rule: Rule, seed: int, plainly: bool, threads: int, isa: str, before: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
     """
-    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with. Row 0 is number `first_row` of all rows, and sums go on from those of the rows before.
+    One pass; `plainly` takes a row at a time: the same result, slower, kept to compare with. Sums go on from those of the rows before.
     """
 
 def passive_aggressive_online(users: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], user_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], item_factors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], user_rule: Rule, item_rule: Rule, isa: str) -> tuple[float, float]: ...
