@@ -58,7 +58,7 @@ def predictions_of(model):
 @pytest.mark.parametrize("name", MODELS)
 def test_blocks_are_combined_by_projection_as_on_dense_matrices(name, combine):
     part = MODELS[name]
-    model = rf.DivideAndConquer(model=part, blocks=3, combine=combine, seed=7).fit(RATINGS)
+    model = rf.DivideAndConquer(model=part, blocks=3, combine=combine, refit=0, seed=7).fit(RATINGS)
     blocks = completed_blocks(part, RATINGS, 3, 7)
     whole = sum(block for block, _ in blocks)
     assert np.linalg.matrix_rank(whole, tol=1e-4) > 2
@@ -90,6 +90,26 @@ def test_any_number_of_threads_gives_the_same_bits(combine):
     finally:
         rf.set_threads(before)
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_refitting_brings_the_objective_down_to_where_every_user_has_his_ridge_regression(name):
+    make = lambda refit: rf.DivideAndConquer(model=MODELS[name], blocks=3, refit=refit).fit(RATINGS)  # noqa: E731
+    models = [make(refit) for refit in range(3)]
+    np.testing.assert_allclose(models[1].fold_in(RATINGS)[:, : models[1].rank_], models[1].user_factors_, atol=1e-3)
+    objectives = [objective_of(model) for model in models]
+    assert objectives[0] > objectives[1] > objectives[2]
+
+
+def objective_of(model):
+    """½ Σ e² + ½ λ (‖P‖² + ‖Q‖²), rows weighted as the model says."""
+    errors = RATINGS.values - predictions_of(model)[RATINGS.user_indices, RATINGS.item_indices]
+    total = np.sum(errors**2)
+    sides = ((model.user_factors_, RATINGS.by_user), (model.item_factors_, RATINGS.by_item))
+    for factors, counts in ((factors, rows.counts()) for factors, rows in sides):
+        weights = counts / counts[counts > 0].mean() if model.weighting == "count" else np.ones(len(counts))
+        total += model.penalty_ * weights @ np.square(factors.astype(float)).sum(axis=1)
+    return 0.5 * total
 
 
 def test_history_tells_the_error_on_the_ratings():

@@ -9,8 +9,14 @@ one row per user. With Q_j an orthonormal basis of the column space of Ĉ_j,
 
 The offset of the model is learned from all ratings first, so that a block completes what that leaves over. Neither
 matrix is ever made: with Ĉ_k = L_k R_kᵀ, the rows of the items of block k are R_k (L_kᵀ Q_j).
+
+A block sees few of a user's ratings, so that W is worse than the undivided solution. It is mended on all of them: from
+W = U √S (V √S)ᵀ on, first every row of the items, then every row of the users solves its ridge regression on the other
+side, `refit` times, with the penalty of the model. At the undivided solution that changes nothing (it is a minimum of
+½ Σ e² + ½ λ (‖P‖² + ‖Q‖²), too).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, Self
@@ -20,12 +26,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankfill.data import Ratings
-from rankfill.kernels import get_threads, own_threads
+from rankfill.kernels import Ridge, Rows, get_threads, own_threads, padded_copy, solve_rows
 from rankfill.linalg import LowRank, balanced, one_blas_thread, orthonormal
 from rankfill.linalg.tall import tall_gram, tall_times
 from rankfill.models.base.settings import check_seed, check_whole, check_word, without_hints
 from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
+from rankfill.models.base.units import exponent_of, rows_in_units
 from rankfill.models.convex.jaggi_sulovsky import JaggiSulovsky
 from rankfill.models.convex.model import TraceNormModel
 from rankfill.models.convex.offset import Offset, OffsetModel
@@ -70,6 +77,9 @@ class DivideAndConquer(OffsetModel):
     combine : {"project", "average"}, default="average"
         How blocks become one matrix. "project" projects all of them on the column space of the one with the most
         ratings. "average" does so with the space of each and takes the mean, which is more accurate and of higher rank.
+    refit : int, default=1
+        How often rows of items, then of users, are fitted to all ratings after the blocks are combined, zero or more.
+        Once brings back what dividing has cost; more follow the ratings closer.
     seed : int, default=0
         Seed of the division of the items.
     clip : bool, default=True
@@ -123,12 +133,14 @@ class DivideAndConquer(OffsetModel):
         model: TraceNormModel[Any] | None = None,
         blocks: int = 4,
         combine: Combine = "average",
+        refit: int = 1,
         seed: int = 0,
         clip: bool = True,
     ) -> None:
         self.model = model
         self.blocks = blocks
         self.combine: Combine = combine
+        self.refit = refit
         self.seed = seed
         self.clip = clip
 
@@ -162,6 +174,7 @@ class DivideAndConquer(OffsetModel):
         self._block_model()._check(ratings)
         check_whole("blocks", self.blocks, 1)
         check_word("combine", self.combine, Combine)
+        check_whole("refit", self.refit, 0)
         check_seed(self.seed)
         super()._check(ratings)
 
@@ -174,7 +187,7 @@ class DivideAndConquer(OffsetModel):
                 left_over = _with_values(ratings, problem.values)
                 with one_blas_thread():
                     blocks = complete_blocks(self._part_of_block(), left_over, self._divide(problem))
-                    residual = self._conquer(problem, blocks)
+                    residual = self._conquer(problem, left_over, blocks)
                 square = float(residual @ residual)
                 training.report(0.5 * square, (square / len(ratings)) ** 0.5)
 
@@ -188,13 +201,31 @@ class DivideAndConquer(OffsetModel):
         shuffled = np.random.default_rng(self.seed).permutation(problem.items)
         return [np.sort(block) for block in np.array_split(shuffled, min(int(self.blocks), len(shuffled)))]
 
-    def _conquer(self, problem: Problem, blocks: Sequence[CompletedBlock]) -> NDArray[np.float64]:
+    def _conquer(self, problem: Problem, left_over: Ratings, blocks: Sequence[CompletedBlock]) -> NDArray[np.float64]:
         """Makes the blocks one matrix and takes its factors; what that leaves over of each rating."""
-        left, right = combined(blocks, len(self.users_), len(self.items_), self.combine)
+        whole = combined(blocks, len(self.users_), len(self.items_), self.combine)
         self.penalty_ = float(np.average([b.penalty for b in blocks], weights=[b.n_ratings for b in blocks]))
+        left, right = self._refitted(whole, left_over) if whole.rank and self.refit else whole
         scaled = left[problem.users] / problem.user_scale[:, None], right[problem.items] / problem.item_scale[:, None]
         self._keep(problem, LowRank(*scaled))
         return problem.residual(LowRank(*scaled))
+
+    def _refitted(self, whole: LowRank, left_over: Ratings) -> LowRank:
+        """Rows of items, then of users, fitted to all ratings; empty rows stay as they are."""
+        exponent, rank = exponent_of(max(map(abs, left_over.bounds()))), whole.rank
+        users, items = (rows_in_units(padded_copy(side), rank, exponent) for side in whole)
+        targets = left_over if exponent == 0 else left_over.with_values(lambda values: np.ldexp(values, -exponent))
+        for _ in range(int(self.refit)):
+            solve_rows(targets.by_item, items, users, self._ridge(left_over.by_item, rank, exponent))
+            solve_rows(targets.by_user, users, items, self._ridge(left_over.by_user, rank, exponent))
+        users, items = (rows_in_units(rows, rank, -exponent)[:, :rank] for rows in (users, items))
+        return LowRank(users.astype(np.float64), items.astype(np.float64))
+
+    def _ridge(self, rows: Rows, rank: int, exponent: int) -> Ridge:
+        """What a row solves; by count the penalty has its usual size for rows with the mean number of ratings."""
+        by_count = self.weighting == "count"
+        share = np.count_nonzero(rows.counts()) / max(len(rows.values), 1) if by_count else 1.0
+        return Ridge(rank=rank, penalty=math.ldexp(self.penalty_ * share, -exponent), by_count=by_count)
 
     def _packed(self, history: bool) -> Parts:
         parts = super()._packed(history)
