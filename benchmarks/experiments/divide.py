@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--penalty", type=float, default=14.0, help="λ of the whole and of every block (default 14)")
     parser.add_argument("--offset", default="none", help="what is taken off first: none, mean or bias (default none)")
     parser.add_argument("--blocks", default="2,4,8", help="numbers of blocks (default 2,4,8)")
-    parser.add_argument("--refit", default="0,1", help="fits of rows to all ratings afterwards (default 0,1)")
+    parser.add_argument("--refit", default="0,1", help="fits to all ratings afterwards (default 0,1)")
     parser.add_argument("--combine", default="project,average", help="ways to combine (default project,average)")
     arguments = parser.parse_args()
     rf.set_threads(arguments.threads)
@@ -29,9 +29,7 @@ def main() -> None:
     part = rf.TraceTradeoff(penalty=arguments.penalty, offset=arguments.offset)
     whole, seconds, cpu = timed(lambda: part.fit(train))
     error = rf.evaluate(whole, test, scores=["rmse"])["rmse"]
-    print(
-        "| blocks | combined by | refitted | rank | test RMSE | more | seconds | time ÷ undivided | CPU time ÷ undivided |"
-    )
+    print("| blocks | combined by | refits | rank | test RMSE | more | seconds | time ÷ undivided | CPU time ÷ undivided |")
     print("|---|---|---|---|---|---|---|---|---|")
     print(f"| 1 | – | – | {whole.rank_} | {error:.4f} | – | {seconds:.1f} | 1 | 1 |", flush=True)
     for blocks in map(int, arguments.blocks.split(",")):
