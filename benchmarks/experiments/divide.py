@@ -29,7 +29,7 @@ def main() -> None:
     part = rf.TraceTradeoff(penalty=arguments.penalty, offset=arguments.offset)
     whole, seconds, cpu = timed(lambda: part.fit(train))
     error = rf.evaluate(whole, test, scores=["rmse"])["rmse"]
-    print("| blocks | combined by | refits | rank | test RMSE | more | seconds | time ÷ undivided | CPU time ÷ undivided |")
+    print("| blocks | combined by | refits | rank | test RMSE | more | seconds | time ÷ undivided | CPU ÷ undivided |")
     print("|---|---|---|---|---|---|---|---|---|")
     print(f"| 1 | – | – | {whole.rank_} | {error:.4f} | – | {seconds:.1f} | 1 | 1 |", flush=True)
     for blocks in map(int, arguments.blocks.split(",")):
