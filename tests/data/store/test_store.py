@@ -24,7 +24,7 @@ def sizes(request, monkeypatch):
         monkeypatch.setattr(writing, "_READ", 50)
         monkeypatch.setattr(rows, "BLOCK", 70)
         monkeypatch.setattr("rankfill.kernels.rows.PIECE", 100)
-        monkeypatch.setattr("rankfill.data.store.store.WINDOW", 100)
+        monkeypatch.setattr("rankfill.data.store.stored.WINDOW", 100)
 
 
 def stored(ratings, tmp_path, memory=64 * writing.BYTES_AN_ENTRY):
