@@ -7,6 +7,7 @@ import pytest
 
 import rankfill as rf
 from rankfill.data import read_ratings, read_titles
+from rankfill.data.readers import read_genres
 from rankfill.data.synthetic import film_club
 
 Run = Callable[..., Any]
@@ -38,6 +39,7 @@ def files_hold_the_club(folder: Path) -> None:
     known, test = read_ratings(folder / "ratings.csv"), read_ratings(folder / "test.csv")
     assert len(known) + len(test) == len(club.ratings)
     assert read_titles(folder / "titles.csv") == club.titles
+    assert read_genres(folder / "titles.csv") == club.genres
     assert "m017" in rf.load(folder / "film-club.rankfill").users_
 
 

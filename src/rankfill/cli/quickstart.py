@@ -135,7 +135,8 @@ def _leave_files(folder: Path, club: Dataset, known: Ratings, test: Ratings) -> 
             writer.add({"user": users, "item": items, "rating": ratings.values.astype(np.int64)})
     with table_writer(folder / "titles.csv") as writer:
         titles = np.array(list(club.titles.values()), dtype=object)
-        writer.add({"item": np.array(list(club.titles)), "title": titles})
+        genres = np.array(["|".join(club.genres[film]) for film in club.titles], dtype=object)
+        writer.add({"item": np.array(list(club.titles)), "title": titles, "genres": genres})
 
 
 def _files() -> Table:
@@ -145,7 +146,7 @@ def _files() -> Table:
         "choices.png": "what was tried",
         "topics.png": "the topics",
         "ratings.csv, test.csv": "what it learned from, and what it was tested on",
-        "titles.csv": "the names of the films",
+        "titles.csv": "the names and genres of the films",
     }.items():
         table.add_row(name, meaning)
     return table
