@@ -5,6 +5,7 @@ import time
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -26,7 +27,9 @@ def browser():
 
 
 def wait_for(browser, found):
-    return WebDriverWait(browser, 30).until(lambda _: found())
+    # What was just found may be drawn anew before it is read.
+    patient = WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException])
+    return patient.until(lambda _: found())
 
 
 def titles(browser):

@@ -19,7 +19,7 @@ def natural_search(model: Auto, ratings: RatingsLike, measure: str | None) -> tu
     >>> import rankfill as rf
     >>> ratings = rf.synthetic.low_rank(60, 40, n_ratings=900, noise=2.0, seed=0)
     >>> natural_search(rf.Auto(), ratings, None)
-    (Bias(), {'shrinkage': [1.25, 2.5, 5.0, 10.0, 20.0]})
+    (BayesianMF(sweeps=50), {'rank': [16, 32, 64]})
     """
     lists = measure is not None and parse_score(measure).name not in PREDICTION
     goal = "recommend" if lists else "predict"
