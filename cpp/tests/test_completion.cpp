@@ -106,7 +106,7 @@ TEST(the_gram_matrix_of_sparse_rows_up_to_the_diagonal_is_that_of_the_definition
 }
 
 TEST(block_updates_have_the_same_bits_everywhere_and_their_weight_is_a_root) {
-    for (const Loss loss : {Loss::squared, Loss::absolute, Loss::huber, Loss::logistic}) {
+    for (const Loss loss : {Loss::squared, Loss::absolute, Loss::insensitive, Loss::huber, Loss::logistic}) {
         std::vector<double> expected;
         double expected_weight = 0.0;
         for (const KernelTable* kernels : all_tables())
@@ -137,6 +137,12 @@ TEST(block_updates_have_the_same_bits_everywhere_and_their_weight_is_a_root) {
                     shrunk += std::pow(slopes[row] / (1.0 + weight * curvatures[row]), 2);
                 CHECK(std::abs(std::sqrt(shrunk) / penalty - 1.0) < 1e-9);
                 CHECK(kernels->block.weight(slopes, curvatures, 1.01 * std::sqrt(length)) == 0.0);
+                for (const std::size_t from : {1, 2, 3}) {  // numbers may begin anywhere, not only where a vector may
+                    const std::span<const double> s(slopes), c(curvatures);
+                    std::vector<double> copy(s.begin() + from, s.end()), other_copy(c.begin() + from, c.end());
+                    CHECK(kernels->block.weight(s.subspan(from), c.subspan(from), penalty) ==
+                          kernels->block.weight(copy, other_copy, penalty));
+                }
                 residuals.insert(residuals.end(), slopes.begin(), slopes.end());
                 residuals.insert(residuals.end(), curvatures.begin(), curvatures.end());
                 if (expected.empty()) expected = residuals, expected_weight = weight;

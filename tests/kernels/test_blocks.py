@@ -79,6 +79,33 @@ def test_weight_equals_its_twin(isa, monkeypatch):
         assert block_weight(slopes, curvatures, penalty) == reference.block_weight(slopes, curvatures, penalty)
 
 
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+def test_arrays_may_begin_at_any_number(isa, monkeypatch):
+    """Vectors of four numbers are read from wherever these are, not only from multiples of 32 bytes."""
+    monkeypatch.setattr(kernels.blocks, "instruction_set", lambda: isa)
+    rng = np.random.default_rng(0)
+    slopes, curvatures = rng.normal(size=21), rng.gamma(1.0, size=21)
+    rows, residuals, own, other = problem("squared")
+    theirs = residuals.copy()
+    expected = reference.block_pass(rows, theirs, own, other, "squared", 0.3, TUBE)
+    for bytes_on in (0, 8, 16, 24):
+        placed = [_beginning(array, bytes_on) for array in (slopes, curvatures, residuals, own, other)]
+        assert block_weight(*placed[:2], 0.1) == reference.block_weight(slopes, curvatures, 0.1)
+        found = block_pass(rows, *placed[2:], "squared", 0.3, TUBE)
+        assert placed[2].tobytes() == theirs.tobytes()
+        assert [array.tobytes() for array in found] == [array.tobytes() for array in expected]
+
+
+def _beginning(array, bytes_on):
+    """A copy that begins so many bytes beyond a multiple of 32."""
+    room = np.empty(array.size + 8)
+    first = (bytes_on - room.ctypes.data) % 32 // 8
+    copy = room[first : first + array.size].reshape(array.shape)
+    copy[:] = array
+    assert copy.ctypes.data % 32 == bytes_on
+    return copy
+
+
 @settings(deadline=None, max_examples=200)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(-8, 1), st.floats(-9, 9), st.floats(-9, 9))
 def test_weight_is_the_root(seed, n, log_penalty, log_slopes, log_curvatures):

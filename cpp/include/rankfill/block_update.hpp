@@ -54,7 +54,8 @@ struct BlockSums {
     }
 };
 
-// By reference: how a vector is returned by value differs between instruction sets.
+// By reference: how a vector is returned by value differs between instruction sets. To be copied at once: a Four& bound
+// to it forgets that it may begin anywhere.
 RANKFILL_INLINE const FourAnywhere& four(const double* source) {
     return *reinterpret_cast<const FourAnywhere*>(source);
 }
@@ -127,7 +128,10 @@ inline double block_weight(std::span<const double> s, std::span<const double> c,
             changes += (q * q) * (curvature * shrink);
         };
         std::size_t u = 0;
-        for (; u + 4 <= n; u += 4) add(four(&s[u]), four(&c[u]));
+        for (; u + 4 <= n; u += 4) {
+            const Four slope = four(&s[u]), curvature = four(&c[u]);
+            add(slope, curvature);
+        }
         Four slope = {}, curvature = {};
         for (int lane = 0; u < n; ++u, ++lane) slope[lane] = s[u], curvature[lane] = c[u];
         add(slope, curvature);
