@@ -181,6 +181,20 @@ def test_single_ratings_are_learned_as_a_stream_is_and_newcomers_are_the_mean(ma
 
 
 @pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("biases", [True, False])
+def test_single_ratings_of_pairs_rated_again_are_learned_as_many_are(make, side, biases):
+    random = np.random.default_rng(0)
+    users, items = random.integers(0, 3, 300), random.integers(0, 3, 300)
+    values = random.integers(1, 6, 300) * np.where(np.arange(300) % 100 == 99, 1e5, 1.0)
+    options = {"rank": 2, "side": side, "biases": biases}
+    single, many = make(**options), make(**options).learn_many(users, items, values)
+    for rating in zip(users.tolist(), items.tolist(), values.tolist(), strict=True):
+        single.learn_one(*rating)
+    assert state_of(single) == state_of(many)
+
+
+@pytest.mark.parametrize("make", MODELS)
 def test_ratings_that_single_precision_cannot_add_up_are_refused(make):
     model = make(rank=2).partial_fit(as_ratings([1, 2], [1, 2], [3.0, 4.0]))
     with pytest.raises(ValueError, match=r"between -1e\+37 and 1e\+37, found one of the size 2e\+38; divide them all"):

@@ -8,6 +8,7 @@ y_k ≈ μ + b_k + b + C x_k, b the biases of the rows. A pass takes every colum
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -168,10 +169,7 @@ class ColumnModel(OnlineFactorModel):
         return both if self.side_ == "users" else both[::-1]
 
     def _ridge(self, columns: Side, offset: float) -> Ridge:
-        ridge = Ridge(rank=self.rank_, penalty=self.shrinkage_, bias_penalty=self.bias_shrinkage_, offset=offset)
-        if not self.biased_:
-            return ridge
-        return ridge.of_users() if columns == "users" else ridge.of_items()
+        return _ridge_of(self.rank_, self.shrinkage_, self.bias_shrinkage_, offset, columns if self.biased_ else None)
 
     def _ridge_of_users(self) -> Ridge | None:
         return self._ridge("users", self.offset_) if self.side == "users" else None
@@ -240,3 +238,11 @@ class ColumnModel(OnlineFactorModel):
         if self.biased_:
             rows[:, self.rank_ + (side == "users")] = 1
         return rows
+
+
+@lru_cache(maxsize=64)  # a single rating of a stream has no time to make one
+def _ridge_of(rank: int, penalty: float, bias_penalty: float, offset: float, biased: Side | None) -> Ridge:
+    ridge = Ridge(rank=rank, penalty=penalty, bias_penalty=bias_penalty, offset=offset)
+    if biased is None:
+        return ridge
+    return ridge.of_users() if biased == "users" else ridge.of_items()

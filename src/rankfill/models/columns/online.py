@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Rows
 from rankfill.models.base.means import MeanRow
 from rankfill.models.base.units import LARGEST_RATING
 from rankfill.models.columns.model import ColumnModel
 from rankfill.models.columns.statistics import WARM_UP, Followed, StreamStatistics
-from rankfill.models.columns.stream import Entries, OpenColumn, Run, parts_of, runs_of
+from rankfill.models.columns.stream import Entries, OpenColumn, Run, parts_of, rows_of, runs_of
 
 
 class OnlineColumnModel(ColumnModel):
@@ -58,10 +57,29 @@ class OnlineColumnModel(ColumnModel):
             self._take_back(self._open)
         for part in parts_of(runs[:-1]):
             self._step_on(part)
-        last = runs[-1]
+        self._learn_last(runs[-1])
+
+    def _learn_single(self, user: int, item: int, value: float) -> None:
+        if self._first is not None:
+            super()._learn_single(user, item, value)
+            return
+        column, row = (user, item) if self.side_ == "users" else (item, user)
+        self._statistics, bounded = self._statistics.follow_one(value)
+        rows, values = np.array([row], np.int32), np.array([bounded], np.float32)
+        centre, known = self._statistics.centre, max(row + 1, self._n_rows)
+        if self._open is not None and self._open.run.goes_on(column, row):
+            run = self._open.run.followed_by(rows, values, centre, known)
+            self._take_back(self._open)
+        else:
+            run = Run(column, rows, values, centre, known, self._statistics.unit)
+        self._learn_last(run)
+        self._note_moved_rows()
+
+    def _learn_last(self, last: Run) -> None:
+        """Learns a run that may go on, and keeps what it changes as it was."""
         self._change_unit(last.unit)
         moving, dictionary = self._factors_of_columns()
-        self._open = OpenColumn(last, moving[last.column].copy(), dictionary[last.rows].copy(), self._gram.copy())
+        self._open = OpenColumn(last, moving[last.column].copy(), dictionary[last.rows], self._gram.copy())
         self._step_on([last])
         self.offset_, self._n_rows = last.centre, last.known
 
@@ -102,15 +120,10 @@ class OnlineColumnModel(ColumnModel):
         """Learns runs of different columns, all rows known before the last of them."""
         self._change_unit(runs[0].unit)
         moving, dictionary = self._factors_of_columns()
-        columns = np.array([run.column for run in runs])
-        indptr = np.concatenate([[0], np.cumsum([len(run.rows) for run in runs])])
-        orders = [np.argsort(run.rows) for run in runs]
-        rows = np.concatenate([run.rows[order] for run, order in zip(runs, orders, strict=True)])
-        targets = [run.values[order] - np.float32(run.centre) for run, order in zip(runs, orders, strict=True)]
-        entries = Rows.taking(indptr, rows, np.concatenate(targets))
+        columns, entries = np.array([run.column for run in runs]), rows_of(runs)
         x, known = np.ascontiguousarray(moving[columns]), runs[-1].known
         self._gram.of_rows(known)
         order = np.arange(len(runs), dtype=np.int32)
         sums = self._steps_in_units(entries, order, x, dictionary[:known], self._rule(0))
-        self._check_growth(sums.squared, np.finfo(np.float64).max, x, dictionary[rows])
+        self._check_growth(sums.squared, np.finfo(np.float64).max, x, dictionary[entries.indices])
         moving[columns] = x

@@ -75,15 +75,22 @@ class StreamStatistics(NamedTuple):
         now = self
         centre, deviation = self._centre_and_deviation()
         for k, value in enumerate(values.tolist()):
-            units[k] = unit = _moved_unit(now.unit, deviation)
-            reach = OUTLIER * deviation or math.inf
-            bounded[k] = value = min(max(value, centre - reach), centre + reach)
-            distance = value - now.origin
-            total, squares = now.total + distance, now.squares + distance * distance
-            now = StreamStatistics(now.centred, now.origin, now.n_ratings + 1, total, squares, unit)
+            now, bounded[k] = now._next(value, centre, deviation)
             centre, deviation = now._centre_and_deviation()
-            centres[k] = centre
+            centres[k], units[k] = centre, now.unit
         return now, Followed(bounded, centres, units)
+
+    def follow_one(self, value: float) -> tuple["StreamStatistics", float]:
+        """The statistics after one more rating, and the rating bounded; the unit before it is theirs."""
+        return self._next(value, *self._centre_and_deviation())
+
+    def _next(self, value: float, centre: float, deviation: float) -> tuple["StreamStatistics", float]:
+        reach = OUTLIER * deviation or math.inf
+        bounded = min(max(value, centre - reach), centre + reach)
+        distance = bounded - self.origin
+        total, squares = self.total + distance, self.squares + distance * distance
+        unit = _moved_unit(self.unit, deviation)
+        return StreamStatistics(self.centred, self.origin, self.n_ratings + 1, total, squares, unit), bounded
 
     def _centre_and_deviation(self) -> tuple[float, float]:
         shift = self.total / self.n_ratings if self.centred else 0.0

@@ -1,12 +1,13 @@
 """A stream of ratings as columns: ratings that follow each other and have the same column are one."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.kernels import Rows
 from rankfill.kernels.columns import DictionaryGram
 from rankfill.models.base.forgetting import Left
 from rankfill.models.columns.statistics import Followed
@@ -56,6 +57,14 @@ class Run(NamedTuple):
     known: int
     unit: float
 
+    def followed_by(self, rows: NDArray[np.int32], values: NDArray[np.float32], centre: float, known: int) -> "Run":
+        """This run and then more entries of its column."""
+        return Run(self.column, np.append(self.rows, rows), np.append(self.values, values), centre, known, self.unit)
+
+    def goes_on(self, column: int, row: int) -> bool:
+        """Whether an entry belongs to this run. A pair that is rated again begins the column anew."""
+        return column == self.column and row not in self.rows
+
 
 class OpenColumn(NamedTuple):
     """The last column of a stream, and all that its step has changed as it was before."""
@@ -73,12 +82,8 @@ def runs_of(
 
     A pair that is rated again begins the column anew.
     """
-    n = 0
-    if last is not None:
-        others = np.flatnonzero((entries.columns != last.column) | np.isin(entries.rows, last.rows))
-        n = int(others[0]) if len(others) else len(entries.rows)
-    cuts = np.flatnonzero(entries.columns[n + 1 :] != entries.columns[n:-1]) + n + 1
-    bounds = pairwise([n, *cuts.tolist(), len(entries.rows)] if n < len(entries.rows) else [])
+    bounds = [*_starts(entries, last), len(entries.rows)]
+    n = bounds[0]
     runs = [
         Run(
             int(entries.columns[a]),
@@ -88,19 +93,33 @@ def runs_of(
             int(known[b - 1]),
             float(followed.units[a]),
         )
-        for a, b in bounds
+        for a, b in pairwise(bounds)
     ]
     if last is None or n == 0:
         return runs, False
-    joined = Run(
-        last.column,
-        np.append(last.rows, entries.rows[:n]),
-        np.append(last.values, followed.values[:n]),
-        float(followed.centres[n - 1]),
-        int(known[n - 1]),
-        last.unit,
-    )
-    return [joined, *runs], True
+    end = float(followed.centres[n - 1]), int(known[n - 1])
+    return [last.followed_by(entries.rows[:n], followed.values[:n], *end), *runs], True
+
+
+def _starts(entries: Entries, last: Run | None) -> Iterator[int]:
+    """Where a run begins that does not go on with the one before."""
+    column, met = (-1, set()) if last is None else (last.column, set(last.rows.tolist()))
+    for place, (own, row) in enumerate(zip(entries.columns.tolist(), entries.rows.tolist(), strict=True)):
+        if own != column or row in met:
+            yield place
+            column, met = own, set()
+        met.add(row)
+
+
+def rows_of(runs: list[Run]) -> Rows:
+    """The entries less the centres, a row for each run; within a row they ascend."""
+    orders = [np.argsort(run.rows) for run in runs]
+    rows = [run.rows[order] for run, order in zip(runs, orders, strict=True)]
+    targets = [run.values[order] - np.float32(run.centre) for run, order in zip(runs, orders, strict=True)]
+    indptr = np.array([0, *accumulate(map(len, rows))], np.int64)
+    if len(runs) == 1:
+        return Rows.taking(indptr, rows[0], targets[0])
+    return Rows.taking(indptr, np.concatenate(rows), np.concatenate(targets))
 
 
 def parts_of(runs: list[Run]) -> Iterator[list[Run]]:
