@@ -113,13 +113,19 @@ def _starts(entries: Entries, last: Run | None) -> Iterator[int]:
 
 def rows_of(runs: list[Run]) -> Rows:
     """The entries less the centres, a row for each run; within a row they ascend."""
-    orders = [np.argsort(run.rows) for run in runs]
-    rows = [run.rows[order] for run, order in zip(runs, orders, strict=True)]
-    targets = [run.values[order] - np.float32(run.centre) for run, order in zip(runs, orders, strict=True)]
+    rows, targets = zip(*map(_ascending, runs), strict=True)
     indptr = np.array([0, *accumulate(map(len, rows))], np.int64)
     if len(runs) == 1:
         return Rows.taking(indptr, rows[0], targets[0])
     return Rows.taking(indptr, np.concatenate(rows), np.concatenate(targets))
+
+
+def _ascending(run: Run) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    targets = run.values - np.float32(run.centre)
+    if len(targets) == 1:
+        return run.rows.copy(), targets
+    order = run.rows.argsort()
+    return run.rows[order], targets[order]
 
 
 def parts_of(runs: list[Run]) -> Iterator[list[Run]]:
