@@ -92,5 +92,5 @@ def load(path: str | os.PathLike[str]) -> Model:
     return model
 
 
-_NOTHING = Ratings.from_arrays([], [], [])
+_NOTHING = Ratings.from_arrays([], [], [], timestamps=[])
 """Lets a model check its settings."""

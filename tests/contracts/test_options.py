@@ -20,6 +20,7 @@ NEEDS = {  # what else an option asks for
 }
 LOGISTIC = "loss", "logistic"
 PROBIT = "likelihood", "probit"
+TIMED = "time", True
 OF_A_SIZE = {
     ("feedback", "implicit"),
     ("goal", "recommend"),
@@ -59,7 +60,9 @@ VARIANTS = list(variants())
 
 @pytest.fixture
 def data(ratings, options):
-    """The ratings of the contract; -1 and +1 for what is learned of two values."""
+    """The ratings of the contract; -1 and +1 for what is learned of two values, with times where these count."""
+    if TIMED in options.items():
+        return rf.Ratings(ratings.users, ratings.items, ratings.by_user, 40_000 * (np.arange(len(ratings)) % 30))
     if {LOGISTIC, PROBIT} & set(options.items()):
         return ratings.with_values(lambda values: np.where(values > 3, 1.0, -1.0))
     return ratings

@@ -34,6 +34,13 @@ def test_a_rating_counts_half_after_its_half_life():
     np.testing.assert_allclose(model.popularity_, [1 / 8 + 1 / 2 + 1, 1 / 4 + 1 / 4, 1 / 2])
 
 
+def test_a_model_with_a_half_life_is_saved_and_loaded(tmp_path):
+    ratings = rf.Ratings.from_arrays([0, 1], [0, 1], [1.0, 2.0], timestamps=[0, 86_400])
+    model = rf.Popularity(half_life=3).fit(ratings)
+    model.save(tmp_path / "m.rankfill")
+    np.testing.assert_array_equal(rf.load(tmp_path / "m.rankfill").recommend(0, 2).scores, model.recommend(0, 2).scores)
+
+
 def test_half_life_without_timestamps_is_refused_in_words():
     ratings = rf.Ratings.from_arrays(USERS, ITEMS, VALUES)
     with pytest.raises(ValueError, match=r"half_life=7 needs .* no timestamps; give them, or leave half_life out"):

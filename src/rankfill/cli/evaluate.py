@@ -24,6 +24,7 @@ from rankfill.cli.shared import (
 from rankfill.cli.validation import LikedRule, parse_liked, warnings_as_notes
 from rankfill.data import read_ratings
 from rankfill.evaluation import evaluate as measure
+from rankfill.models.bayesian.model import BayesianMF
 from rankfill.objectives.scores import parse_score
 
 MEANINGS = {
@@ -68,7 +69,8 @@ def evaluate(
     use_threads(threads)
     fitted = read_model(model)
     names = parse_columns(columns)
-    ratings = read_ratings(test, columns=names, timestamps=False, users=fitted.users_, items=fitted.items_)
+    timed = isinstance(fitted, BayesianMF) and fitted.time
+    ratings = read_ratings(test, columns=names, timestamps=timed, users=fitted.users_, items=fitted.items_)
     names_of_scores = None if scores is None else [name.strip() for name in scores.split(",")]
     with warnings_as_notes():
         values = measure(fitted, ratings, n=n, liked=parse_liked(liked), scores=names_of_scores)

@@ -124,7 +124,12 @@ def _fake_chain(k):
         unknowns=lambda: np.full((1, 2), k, np.float32),
         draw_unknown=lambda random: np.zeros(2, np.float32),
     )
-    same = {"told": lambda rows: rows, "sizes": lambda: np.ones(2, np.float32), "stars": None}
+    same = {
+        "told": lambda rows: rows,
+        "told_users": lambda rows: rows,
+        "mean_time": lambda: np.zeros((1, 2), np.float32),
+    }
+    same |= {"sizes": lambda: np.ones(2, np.float32), "stars": None}
     return SimpleNamespace(users=side, items=side, told_noise=k**-0.5, **same)
 
 

@@ -79,10 +79,14 @@ def test_noise_is_that_of_the_conjugate_closed_form():
     assert np.std(drawn) == pytest.approx(expected.std(), rel=0.06)
 
 
+def sides_of(chain):
+    return [chain.users, chain.items] + ([] if chain.days is None else [chain.days.side])
+
+
 def told_by_chain(chain):
     """Numbers whose distribution is known without any ratings; logarithms, for the tails are heavy."""
     found = [np.log(chain.noise_precision)] if chain.stars is None else [*np.log(np.diff(chain.stars.cuts))]
-    for side in (chain.users, chain.items):
+    for side in sides_of(chain):
         found += [np.log(side.prior.precision[0, 0]), np.log(side.prior.precision[1, 1]), np.arctan(side.rows[0, 0])]
         found += [np.log(np.abs(side.rows[1, side.bias_column]) + 1e-6)]
         if side.links is not None:
@@ -97,7 +101,7 @@ def draw_from_prior(chain, random):
     else:
         gaps = chain.stars.expected_gaps + random.normal(size=chain.stars.expected_gaps.shape)
         chain.stars.cuts = chain.stars.cuts[0] + np.concatenate([[0.0], np.cumsum(np.exp(gaps))])
-    for side in (chain.users, chain.items):
+    for side in sides_of(chain):
         precision = draw_wishart(LEAST_VARIANCE * np.eye(2), 2, random)
         root = np.linalg.cholesky(np.linalg.inv(precision))
         side.prior = Prior(root @ random.normal(size=2) / np.sqrt(BELIEF_IN_ZERO), precision)
@@ -112,10 +116,18 @@ def draw_from_prior(chain, random):
 
 def draw_ratings(chain, random):
     predicted = chain.users.rows[:, :3].astype(float) @ chain.items.rows[:, :3].T.astype(float)
+    if chain.days is not None:
+        users, items, days = (side.rows.astype(float) for side in sides_of(chain))
+        each = days[DAYS]
+        predicted += (users[:, None, 0] + items[None, :, 0]) * each[..., 0] + each[..., 1]
     ratings = predicted + random.normal(size=predicted.shape) / np.sqrt(chain.noise_precision)
     chain.observe(ratings.astype(np.float32).ravel())
     if chain.stars is not None:
         chain.stars.codes[:] = np.searchsorted(chain.stars.cuts, chain.users.ratings.values)
+
+
+DAYS = np.array([[0, 1, 0], [1, 1, 2], [0, 2, 2], [2, 0, 1]], np.int32)
+"""When four users rated three items."""
 
 
 def features_of(n_rows):
@@ -125,11 +137,19 @@ def features_of(n_rows):
 
 
 @pytest.mark.parametrize(
-    ("rated", "features", "n_levels"),
-    [(False, False, 0), (True, False, 0), (True, True, 0), (False, False, 4), (True, False, 2)],
-    ids=["no links", "rated", "features", "ordinal", "rated, probit"],
+    ("rated", "features", "n_levels", "days"),
+    [
+        (False, False, 0, None),
+        (True, False, 0, None),
+        (True, True, 0, None),
+        (False, False, 4, None),
+        (True, False, 2, None),
+        (False, False, 0, DAYS),
+        (True, False, 4, DAYS),
+    ],
+    ids=["no links", "rated", "features", "ordinal", "rated, probit", "days", "rated, ordinal, days"],
 )
-def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(rated, features, n_levels):
+def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(rated, features, n_levels, days):
     """Geweke's joint test (2004): from a draw of everything, ratings and a sweep in turn must come back to the prior.
 
     Every start is another draw from the prior, so that starts are independent however slowly a chain moves.
@@ -137,7 +157,7 @@ def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(r
     random, n_starts = np.random.default_rng(0), 1200 if n_levels == 0 else 400
     more = (features_of(4), features_of(3)) if features else ([], [])
     given = random.normal(size=(4, 3)) if n_levels == 0 else (np.arange(12.0) % n_levels).reshape(4, 3)
-    chain = Chain(dense_rows(given), 3, 1, rated, 0, 0, more, ordered=n_levels > 0)
+    chain = Chain(dense_rows(given), 3, 1, rated, 0, 0, more, n_levels > 0, None if days is None else days.ravel())
     moved = []
     for _ in range(n_starts):
         draw_from_prior(chain, random)

@@ -27,6 +27,7 @@ class Chains:
         self.samples = samples
         self.rated = rated
         self.mean = MeanProduct.none(len(rated[0]), len(rated[1]), 2 * rank)
+        self.timed = self._no_times()
         self.traces = np.zeros((len(chains), most_sweeps, 2))
         self.stopping = Stopping(chains[0].users.ratings)
         self._scale = scale
@@ -35,13 +36,26 @@ class Chains:
         """Draws everything once in every chain. One chain after the other gives a sample to keep, by chance."""
         if number <= burn_in + 1:
             self.mean = MeanProduct.none(len(self.rated[0]), len(self.rated[1]), self.mean.users.shape[1])
+            self.timed = self._no_times()
             self.samples.start_over()
         for chain, trace in zip(self.each, self.traces, strict=True):
             chain.sweep()
-            self.mean.add(chain.told(chain.users.unknowns(chain.user_means)), chain.told(chain.items.unknowns()))
+            means, items = chain.users.unknowns(chain.user_means), chain.items.unknowns()
+            self.mean.add(chain.told_users(means), chain.told(items))
+            if chain.days is not None and self.timed is not None:
+                both = np.vstack([means, items])
+                both[:, -1] = 0.0
+                self.timed.add(both * chain.sizes(), chain.days.side.unknowns() * chain.sizes())
             trace[number - 1] = self._scale * chain.error, self._scale * chain.told_noise
         random = self.each[0].random(number, 1)
         self.samples.add(self.each[int(random.integers(len(self.each)))], self.rated, random)
+
+    def _no_times(self) -> MeanProduct | None:
+        """The mean of nothing as yet of users and items, all in one block, times days."""
+        days, (users, items) = self.each[0].days, self.rated
+        if days is None:
+            return None
+        return MeanProduct.none(len(users) + len(items), len(days.side.rows), 2 * days.side.rank)
 
     def enough(self, number: int) -> bool:
         """Whether more sweeps would not help."""
@@ -61,6 +75,8 @@ class Chains:
             f"chain{k}.{name}": array for k, chain in enumerate(self.each) for name, array in chain.state()
         }
         found |= {f"mean.{name}": getattr(mean, name) for name in ("users", "items", "user_biases", "item_biases")}
+        if self.timed is not None:
+            found |= {f"timed.{name}": getattr(self.timed, name) for name in ("users", "items", "item_biases")}
         found |= {f"samples.{k}": array for k, array in enumerate(samples.arrays())}
         found["stopping"] = self.stopping.found
         found["numbers"] = np.array([mean.count, mean.lost, samples.count, samples.added, samples.stride])
@@ -72,6 +88,8 @@ class Chains:
             array[...] = state[name]
         count, self.mean.lost, *of_samples = state["numbers"].tolist()
         self.mean.count = int(count)
+        if self.timed is not None:
+            self.timed.count = int(count)
         self.samples.count, self.samples.added, self.samples.stride = (int(each) for each in of_samples)
         for k, chain in enumerate(self.each):
             chain.go_on_from({name: state[f"chain{k}.{name}"] for name, _ in chain.state()}, number)

@@ -6,8 +6,8 @@
 with Normal–Wishart priors on (m, Λ) and N(0, (λΛ)⁻¹) on the rows of B, λ ~ Gamma(1, 1), all learned (Salakhutdinov,
 Mnih 2008; Simm et al. 2017). links="rated": x_u is 1/√n_u in the places of the n_u items that u has rated, x_i likewise
 of the users who rated i, which is SVD++ in both directions. Ratings are less their mean μ and in units of their
-standard deviation. Features given to `fit` are more columns of x; see `sampler.py` for the sweeps, `averages.py` for
-the mean of predictions, `samples.py` for what is kept.
+standard deviation. Features given to `fit` are more columns of x. What time=True adds is in `days.py`, the sweeps
+in `sampler.py`, the mean of predictions in `averages.py`, what is kept in `samples.py`.
 """
 
 import math
@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows, padded
@@ -28,6 +29,7 @@ from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.base.units import check_size
 from rankfill.models.bayesian.chains import Arrays, Chains, Numbers
+from rankfill.models.bayesian.days import Timed, numbered_days
 from rankfill.models.bayesian.links import Block, feature_block
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
@@ -67,6 +69,11 @@ class BayesianMF(Uncertain):
         What moves the mean that a row is drawn around. With "rated" what a user has rated, whatever the rating, tells
         about the user, and who has rated an item tells about the item. "auto" takes "rated" where there are three
         ratings and more for each user and item. Features given to `fit` move that mean in any case.
+    time : bool, default=False
+        Whether it matters when a rating was given: every day has factors and a bias, which meet those of users and
+        items. Needs ratings with timestamps, also for what is predicted: `predict(…, timestamps=…)`, and `evaluate` on
+        ratings that have some. Whatever else is asked is answered at the mean of the times at which the user has
+        rated, and for who has not been in training at the mean time of all ratings; lists and error bars are.
     likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
         What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
         and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions
@@ -128,7 +135,8 @@ class BayesianMF(Uncertain):
     features_shape_all: ClassVar[bool] = True
     tol = None
 
-    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "levels_", "_scale", "_samples")
+    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "levels_")
+    _learned += ("_scale", "_samples", "_timed")
 
     noise_: float
     lost_: float
@@ -142,6 +150,7 @@ class BayesianMF(Uncertain):
         burn_in: int = 2,
         chains: int = 1,
         links: LinksChoice = "auto",
+        time: bool = False,
         likelihood: Likelihood = "gaussian",
         samples: int = 16,
         seed: int = 0,
@@ -152,6 +161,7 @@ class BayesianMF(Uncertain):
         self.burn_in = burn_in
         self.chains = chains
         self.links: LinksChoice = links
+        self.time = time
         self.likelihood: Likelihood = likelihood
         self.samples = samples
         self.seed = seed
@@ -171,6 +181,11 @@ class BayesianMF(Uncertain):
         check_whole("chains", self.chains, 1)
         check_word("links", self.links, LinksChoice)
         check_word("likelihood", self.likelihood, Likelihood)
+        if self.time and ratings.timestamps is None:
+            raise ValueError(
+                "time=True needs to know when ratings were given, but these have no timestamps; give them, or leave "
+                "time out"
+            )
         if self.likelihood != "gaussian":
             self._check_levels(ratings)
         check_whole("samples", self.samples, 2)
@@ -199,8 +214,9 @@ class BayesianMF(Uncertain):
             self._check_init(init)
         with one_blas_thread():
             features, seed = self._feature_blocks(rated), int(self.seed)
+            dates, days = numbered_days(ratings.timestamps) if self.time else (None, None)
             each = [
-                Chain(targets, len(rated[1]), rank, links, seed, number, features, ordered)
+                Chain(targets, len(rated[1]), rank, links, seed, number, features, ordered, days)
                 for number in range(int(self.chains))
             ]
             if init is not None:
@@ -214,6 +230,7 @@ class BayesianMF(Uncertain):
                     for name, array in chains.state().items() if kept else ():
                         kept[name][...] = array
                     self._take_over(chains, sweep)
+                    self._timed = None if dates is None else self._times_of(chains, dates)
                     training.report(self._objective(chains), self._scale * chains.error)
                     if self.sweeps == "auto" and chains.enough(sweep):
                         break
@@ -275,6 +292,23 @@ class BayesianMF(Uncertain):
         self.lost_, self.n_sweeps_ = mean.lost, sweep
         self.traces_ = chains.traces[:, :sweep].copy()
 
+    def _times_of(self, chains: Chains, dates: NDArray[np.int64]) -> Timed:
+        """What the time of a rating changes, in the mean of what was sampled up to now."""
+        days, timed = chains.each[0].days, chains.timed
+        assert days is not None
+        assert timed is not None
+        rated, root = chains.rated, math.sqrt(self._scale)
+        rows = np.column_stack([root * timed.items, self._scale * timed.item_biases]).astype(np.float32)
+        users, items = np.split(root * timed.users, [len(rated[0])])
+        sides = []
+        for own, numbers, ids in ((users, rated[0], self.users_), (items, rated[1], self.items_)):
+            whole = np.tile(own.mean(axis=0), (len(ids) + 1, 1))
+            whole[numbers] = own
+            sides.append(whole.astype(np.float32))
+        times = np.repeat(days.of_all(rows), len(self.users_) + 1, axis=0)
+        times[rated[0]] = days.of_users(rows)
+        return Timed(dates, sides[0], sides[1], rows, times)
+
     def _objective(self, chains: Chains) -> float:
         """The negative logarithm of the likelihood of the ratings, the mean over the chains."""
         of_one = math.fsum(chain.loss for chain in chains.each) / len(chains.each)
@@ -305,7 +339,10 @@ class BayesianMF(Uncertain):
     def _forget_entries(self, left: Left) -> None:
         """The samples keep the rows of those who stay, and the one that stands for whoever has no ratings."""
         super()._forget_entries(left)
-        self._samples = replace(self._samples, users=self._samples.users[:, [*left.users, left.n_before]])
+        rows = [*left.users, left.n_before]
+        self._samples = replace(self._samples, users=self._samples.users[:, rows])
+        if self._timed is not None:
+            self._timed = replace(self._timed, users=self._timed.users[rows], times=self._timed.times[rows])
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)
@@ -323,5 +360,7 @@ class BayesianMF(Uncertain):
             raise ValueError(
                 f"traces_ has the shape {self.traces_.shape}, which is not that of {self.n_sweeps_} sweeps"
             )
+        if self._timed is not None:
+            self._timed.check(n_users, n_items)
         if not (samples.noise_precisions > 0).all():
             raise ValueError("samples.noise_precisions holds numbers that are not positive")

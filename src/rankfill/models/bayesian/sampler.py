@@ -1,12 +1,12 @@
 """One chain of Gibbs sampling: every part of the model drawn in turn, given all others.
 
     r_ui ~ N(b_u + b_i + p_u·q_i, 1/α),  α ~ Gamma(1, 1),  rows (p_u, b_u) and (q_i, b_i) from `priors.py` and
-    `links.py`
+    `links.py`, and what `days.py` adds where times count
 
 with ratings less their mean, in units of their standard deviation. A sweep draws mean, precision and links of the
-items, then all items; the same for the users; then α. It begins with the size of all biases (`scales.py`). The means of
-the users given all else come out on the way: their product with the items has the same expectation as that of the users
-drawn, and less noise (Rao and Blackwell).
+items, then all items; the same for the days, if any, and for the users; then α. It begins with the size of all biases
+(`scales.py`). The means of the users given all else come out on the way: their product with the items has the same
+expectation as that of the users drawn, and less noise (Rao and Blackwell).
 
 Random numbers depend on the seed, the chain, the sweep, the side and the row alone. A chain starts from a few passes of
 alternating least squares.
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.kernels import OtherSide, Ridge, RowPosterior, Rows, draw_rows, padded, solve_rows, sparse_entries
+from rankfill.kernels import Ridge, Rows, solve_rows, sparse_entries
 from rankfill.linalg.tall import tall_gram
 from rankfill.models.base.starts import random_rows
+from rankfill.models.bayesian.days import Days, at_times
 from rankfill.models.bayesian.links import Block, Links, rated_block
-from rankfill.models.bayesian.priors import Prior, draw_prior
-from rankfill.models.bayesian.scales import rescaled_prior
+from rankfill.models.bayesian.sides import Side
 from rankfill.models.bayesian.stars import Stars
 from rankfill.objectives.penalties import norm_of_noise
 
@@ -34,60 +34,6 @@ _MOST_PRECISE = 1e6
 _AT_ONCE = 2**18
 _LEFT = np.array([-1.0, -1.0, -1.0, 1.0])
 """An error is the rating less what factors, user and item add to its prediction."""
-
-
-class Side:
-    """The rows (factors, bias, 1) of the users, or (factors, 1, bias) of the items, with their prior and links."""
-
-    def __init__(self, ratings: Rows, rank: int, bias_column: int, links: Links | None) -> None:
-        self.ratings = ratings
-        self.rank = rank
-        self.bias_column = bias_column
-        self.links = links
-        self.rows = padded(ratings.n_rows, rank + 2)
-        self.rows[:, 2 * rank + 1 - bias_column] = 1
-        self.prior = Prior(np.zeros(rank + 1), np.eye(rank + 1))
-
-    def unknowns(self, rows: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """(factors, bias) of every row."""
-        chosen = self.rows if rows is None else rows
-        return np.column_stack([chosen[:, : self.rank], chosen[:, self.bias_column]])
-
-    def draw_prior(self, random: np.random.Generator, key: int) -> None:
-        rows = self.unknowns()
-        order = self.rank + 1
-        if self.links is None:
-            self.prior = draw_prior(rows, random)
-            return
-        left = rows - self.links.means()[:, :order]
-        self.prior = draw_prior(left, random, self.links.scatter(), len(self.links.weights))
-        self.links.draw(rows, self.prior, key, random)
-
-    def draw(self, other: "Side", noise_precision: float, key: int, means: NDArray[np.float32] | None = None) -> None:
-        prior = padded(1, self.rank + 1) if self.links is None else self.links.means()
-        prior[:, : self.rank + 1] += self.prior.mean.astype(np.float32)
-        posterior = RowPosterior(self.rank, self.bias_column, noise_precision, self.prior.precision, prior)
-        draw_rows(self.ratings, self.rows, other.as_other(), posterior, key, means=means)
-
-    def as_other(self) -> OtherSide:
-        return OtherSide(self.rows, self.bias_column)
-
-    def rescale_biases(self, square: float, product: float, random: np.random.Generator) -> float:
-        """Multiplies all biases by a number that is drawn; returns that."""
-        factor, self.prior = rescaled_prior(square, product, self.prior, random)
-        self.rows[:, self.bias_column] *= np.float32(factor)
-        if self.links is not None:
-            self.links.weights[:, self.rank] *= np.float32(factor)
-        return factor
-
-    def draw_unknown(self, random: np.random.Generator) -> NDArray[np.float32]:
-        """(factors, bias) of somebody or something of whom nothing is known."""
-        row = self.prior.mean + self.prior.root @ random.standard_normal(self.rank + 1)
-        return row.astype(np.float32)
-
-    def set_unknowns(self, rows: NDArray[np.float32]) -> None:
-        """Takes over (factors, bias) of every row."""
-        self.rows[:, : self.rank], self.rows[:, self.bias_column] = rows[:, : self.rank], rows[:, self.rank]
 
 
 class Chain:
@@ -103,10 +49,12 @@ class Chain:
         number: int,
         features: tuple[list[Block], list[Block]] = ([], []),
         ordered: bool = False,
+        days: NDArray[np.int32] | None = None,
     ) -> None:
         """`features` are those of the users and of the items, beside what was rated where there are `links` to that.
 
-        With `ordered`, ratings are what is seen of a number with noise; see `stars.py`.
+        With `ordered`, ratings are what is seen of a number with noise; see `stars.py`. `days` are
+        the numbers of the days of the ratings.
         """
         by_item = ratings.transposed(n_items)
         rated = ([rated_block(ratings, n_items)], [rated_block(by_item, ratings.n_rows)]) if links else ([], [])
@@ -121,6 +69,7 @@ class Chain:
         self._seed, self._number = seed, number
         self._n_ratings, self._user_of_entry = len(ratings.values), ratings.row_of_entry()
         self._by_item = np.argsort(ratings.indices, kind="stable")
+        self.days = None if days is None else Days(ratings, by_item, self._by_item, rank, days)
         self.stars: Stars | None = None
         self._start(rank)
         self._draw_noise(self.random(0))
@@ -133,18 +82,21 @@ class Chain:
         random = self.random(self.sweeps)
         keys = random.integers(2**62, size=2)
         self._rescale(random)
-        for side, other, means, key in (
-            (self.items, self.users, None, int(keys[0])),
-            (self.users, self.items, self.user_means, int(keys[1])),
-        ):
-            side.draw_prior(random, key + 1)
-            side.draw(other, self.noise_precision, key, means)
+        precision, days = self.noise_precision, self.days
+        self.items.draw_prior(random, int(keys[0]) + 1)
+        self.items.draw(self.users, precision, int(keys[0]), third=None if days is None else days.beside_items())
+        if days is not None:
+            days.draw(self.users, self.items, precision, random, int(random.integers(2**62)))
+        self.users.draw_prior(random, int(keys[1]) + 1)
+        third = None if days is None else days.beside_users()
+        self.users.draw(self.items, precision, int(keys[1]), self.user_means, third)
         self._draw_noise(random)
 
     def state(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """All that the next sweep depends on beside its number."""
         yield "noise_precision", np.array(self.noise_precision)
-        for name, side in (("users", self.users), ("items", self.items)):
+        sides = {"users": self.users, "items": self.items} | ({} if self.days is None else {"days": self.days.side})
+        for name, side in sides.items():
             yield name, side.rows
             yield f"{name}.mean", side.prior.mean
             yield f"{name}.precision", side.prior.precision
@@ -190,6 +142,8 @@ class Chain:
         """Takes other ratings of the same pairs, in the order by user."""
         self.users.ratings = self.users.ratings._replace(values=values)
         self.items.ratings = self.items.ratings._replace(values=values[self._by_item])
+        if self.days is not None:
+            self.days.observe(values)
         self._measure()
 
     def _measure(self) -> float:
@@ -197,6 +151,8 @@ class Chain:
         rank, ratings = self.users.rank, self.users.ratings
         factors = (np.ascontiguousarray(side.rows[:, :rank]) for side in (self.users, self.items))
         products = sparse_entries(ratings, *factors)
+        if self.days is not None:
+            products += self.days.added(self.users.rows, self.items.rows)
         self._gram = np.zeros((4, 4))
         for first in range(0, self._n_ratings, _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
@@ -226,6 +182,8 @@ class Chain:
         """Draws the numbers that stars are seen of."""
         assert self.stars is not None
         predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
+        if self.days is not None:
+            predicted += self.days.added(self.users.rows, self.items.rows)
         self.observe(self.stars.draw(predicted, self.sweeps, random))
         self.error = self.stars.error
 
@@ -241,6 +199,16 @@ class Chain:
         found = rows * self.sizes()
         found[:, -1] += np.float32(0.5 * self.stars.shift)
         return found
+
+    def told_users(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rows (factors, bias) of all users in units of the ratings, as they are at the mean of their times."""
+        if self.days is not None:
+            rows = at_times(rows, self.days.of_users())
+        return self.told(rows)
+
+    def mean_time(self) -> NDArray[np.float32]:
+        """The mean row of days over all ratings, alone in a block; zeros without days."""
+        return np.zeros((1, self.users.rank + 1), np.float32) if self.days is None else self.days.of_all()
 
     def untold(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """What `told` makes these rows of."""

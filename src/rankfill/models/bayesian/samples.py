@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.models.bayesian.days import at_times, precision_at, weights_at
 from rankfill.models.bayesian.sampler import Chain
 
 
@@ -18,8 +19,9 @@ class Samples:
     """Sample s is row s of every array; those from `count` on are empty places.
 
     Rows are (factors, bias). The last row of either side stands for whatever has no ratings: it is drawn from the
-    prior. `weights` are those of the links of the users, none where there are no links; `cuts` lie between the values
-    of ordered ratings, none where these are taken as numbers. All is in units of the ratings.
+    prior. Users are as at the mean of their times, where times count. `weights` are those of the links of the users,
+    none where there are no links; `cuts` lie between the values of ordered ratings, none where these are taken as
+    numbers. All is in units of the ratings.
     """
 
     users: NDArray[np.float32]
@@ -68,17 +70,19 @@ class Samples:
             if self.added % self.stride:
                 return
         s, (users, items) = self.count, rated
-        for rows, side, numbers in ((self.users[s], chain.users, users), (self.items[s], chain.items, items)):
-            rows[:] = chain.told(side.draw_unknown(random)[None, :])
-            rows[numbers] = chain.told(side.unknowns())
+        prior, time = chain.users.prior, chain.mean_time()
+        self.users[s] = chain.told(at_times(chain.users.draw_unknown(random)[None, :], time))
+        self.users[s, users] = chain.told_users(chain.users.unknowns())
+        self.items[s] = chain.told(chain.items.draw_unknown(random)[None, :])
+        self.items[s, items] = chain.told(chain.items.unknowns())
         if self.weights.shape[1]:
             assert chain.users.links is not None  # what was rated comes first there
             self.weights[s] = 0.0
-            self.weights[s, items] = chain.users.links.weights[: len(items), : self.users.shape[2]]
+            self.weights[s, items] = weights_at(chain.users.links.weights[: len(items), : self.users.shape[2]], time)
             self.weights[s] *= chain.sizes()
-        self.means[s] = chain.told(chain.users.prior.mean[None, :].astype(np.float32))
+        self.means[s] = chain.told(at_times(prior.mean[None, :].astype(np.float32), time))
         sizes = chain.sizes().astype(np.float64)
-        self.precisions[s] = chain.users.prior.precision / sizes / sizes[:, None]
+        self.precisions[s] = precision_at(prior.precision, time) / sizes / sizes[:, None]
         self.noise_precisions[s] = chain.told_noise**-2
         if chain.stars is not None:
             self.cuts[s] = chain.stars.slope * chain.stars.cuts + chain.stars.shift

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from rankfill.data import Ratings
+from rankfill.data.checks import whole_seconds
+from rankfill.models.bayesian.days import Timed
 from rankfill.models.bayesian.diagnostics import Diagnosis, diagnosis
 from rankfill.models.bayesian.exploring import Exploring
 
@@ -20,18 +23,29 @@ class Uncertain(Exploring):
     likelihood: str
     levels_: NDArray[np.float32]
     traces_: NDArray[np.float64]
+    _timed: Timed | None
 
     @overload
     def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: Literal[False] = False
+        self,
+        users: ArrayLike,
+        items: ArrayLike,
+        return_std: Literal[False] = False,
+        *,
+        timestamps: ArrayLike | None = None,
     ) -> NDArray[np.float32]: ...
     @overload
     def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: bool
+        self, users: ArrayLike, items: ArrayLike, return_std: bool, *, timestamps: ArrayLike | None = None
     ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]: ...
 
     def predict(
-        self, users: ArrayLike, items: ArrayLike, return_std: bool = False
+        self,
+        users: ArrayLike,
+        items: ArrayLike,
+        return_std: bool = False,
+        *,
+        timestamps: ArrayLike | None = None,
     ) -> NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Predicts the rating of each pair of ids and, on request, how far off the rating may be.
 
@@ -42,14 +56,38 @@ class Uncertain(Exploring):
         return_std : bool, default=False
             Whether to return the standard deviation of the ratings too: that of the noise of a single rating and of
             what is not known about user and item, together.
+        timestamps : array-like, optional
+            When each pair is to be rated, seconds since 1970 or dates, one for each pair or one for all, for a model
+            with `time=True`; of a day without ratings in training the nearest that has some counts. By default the mean
+            of the times at which the user has rated. Standard deviations do not depend on it.
 
         Returns
         -------
         ndarray of float32, or two of them
             Predictions within the range of the ratings learned, unless the model has `clip=False`; standard deviations.
         """
-        predicted = super().predict(users, items)
-        return (predicted, self._view()._std(users, items)) if return_std else predicted
+        view = self._view()
+        predicted = super().predict(users, items) if timestamps is None else view._at(users, items, timestamps)
+        return (predicted, view._std(users, items)) if return_std else predicted
+
+    def _at(self, users: ArrayLike, items: ArrayLike, timestamps: ArrayLike) -> NDArray[np.float32]:
+        """Predictions for the times at which pairs are rated."""
+        if self._timed is None:
+            raise ValueError(
+                "timestamps are for a model that has learned from them; fit with time=True, or leave them out"
+            )
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        given = np.asarray(timestamps)
+        times = np.broadcast_to(whole_seconds(given.ravel(), given.size).reshape(given.shape), shape).ravel()
+        scores = self._score(user_rows, item_rows) + self._timed.added(user_rows, item_rows, times)
+        return self._clipped(scores).reshape(shape)
+
+    def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
+        if self._timed is None or ratings.timestamps is None:
+            return super()._predicted(ratings)
+        users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
+        items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
+        return self._clipped(self._score(users, items) + self._timed.added(users, items, ratings.timestamps))
 
     def interval(
         self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
