@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.models.bayesian.averages import MeanProduct
+from rankfill.models.bayesian.days import Timed
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stopping import Stopping
@@ -61,6 +62,25 @@ class Chains:
         """Whether more sweeps would not help."""
         precision = float(np.mean([chain.told_noise**-2 for chain in self.each]))
         return self.stopping.reached(number, self.mean, precision)
+
+    def times(self, dates: NDArray[np.int64], n_users: int, n_items: int) -> Timed:
+        """What the time of a rating changes, in the mean of what was sampled up to now and in units of the ratings.
+
+        `dates` are those of the days.
+        """
+        days, timed, root = self.each[0].days, self.timed, math.sqrt(self._scale)
+        assert days is not None
+        assert timed is not None
+        rows = np.column_stack([root * timed.items, self._scale * timed.item_biases]).astype(np.float32)
+        sides = []
+        split = np.split(root * timed.users, [len(self.rated[0])])
+        for own, numbers, n in zip(split, self.rated, (n_users, n_items), strict=True):
+            whole = np.tile(own.mean(axis=0), (n + 1, 1)).astype(np.float32)
+            whole[numbers] = own
+            sides.append(whole)
+        times = np.repeat(days.of_all(rows), n_users + 1, axis=0)
+        times[self.rated[0]] = days.of_users(rows)
+        return Timed(dates, sides[0], sides[1], rows, times)
 
     @property
     def error(self) -> float:

@@ -5,7 +5,7 @@
 Rows of days come from a Normal–Wishart prior of their own and are drawn like those of users and items. At fixed times
 with the mean row t the model is one without times again: a user (p, b) is then (p + t, b + p·t + b_t), the item stays.
 So whatever is asked without a time is answered at the mean of the times at which the user has rated, and at the mean
-time of all ratings for whoever has rated nothing.
+time of all ratings for whoever was not in training.
 """
 
 from dataclasses import dataclass

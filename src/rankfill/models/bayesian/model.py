@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows, padded
@@ -29,7 +28,7 @@ from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.base.units import check_size
 from rankfill.models.bayesian.chains import Arrays, Chains, Numbers
-from rankfill.models.bayesian.days import Timed, numbered_days
+from rankfill.models.bayesian.days import numbered_days
 from rankfill.models.bayesian.links import Block, feature_block
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
@@ -230,7 +229,7 @@ class BayesianMF(Uncertain):
                     for name, array in chains.state().items() if kept else ():
                         kept[name][...] = array
                     self._take_over(chains, sweep)
-                    self._timed = None if dates is None else self._times_of(chains, dates)
+                    self._timed = None if dates is None else chains.times(dates, len(self.users_), len(self.items_))
                     training.report(self._objective(chains), self._scale * chains.error)
                     if self.sweeps == "auto" and chains.enough(sweep):
                         break
@@ -291,23 +290,6 @@ class BayesianMF(Uncertain):
         self.noise_ = self._scale * float(np.mean(1 / self._samples.noise_precisions)) ** 0.5
         self.lost_, self.n_sweeps_ = mean.lost, sweep
         self.traces_ = chains.traces[:, :sweep].copy()
-
-    def _times_of(self, chains: Chains, dates: NDArray[np.int64]) -> Timed:
-        """What the time of a rating changes, in the mean of what was sampled up to now."""
-        days, timed = chains.each[0].days, chains.timed
-        assert days is not None
-        assert timed is not None
-        rated, root = chains.rated, math.sqrt(self._scale)
-        rows = np.column_stack([root * timed.items, self._scale * timed.item_biases]).astype(np.float32)
-        users, items = np.split(root * timed.users, [len(rated[0])])
-        sides = []
-        for own, numbers, ids in ((users, rated[0], self.users_), (items, rated[1], self.items_)):
-            whole = np.tile(own.mean(axis=0), (len(ids) + 1, 1))
-            whole[numbers] = own
-            sides.append(whole.astype(np.float32))
-        times = np.repeat(days.of_all(rows), len(self.users_) + 1, axis=0)
-        times[rated[0]] = days.of_users(rows)
-        return Timed(dates, sides[0], sides[1], rows, times)
 
     def _objective(self, chains: Chains) -> float:
         """The negative logarithm of the likelihood of the ratings, the mean over the chains."""
