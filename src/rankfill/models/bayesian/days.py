@@ -6,6 +6,9 @@ Rows of days come from a Normal–Wishart prior of their own and are drawn like 
 with the mean row t the model is one without times again: a user (p, b) is then (p + t, b + p·t + b_t), the item stays.
 So whatever is asked without a time is answered at the mean of the times at which the user has rated, and at the mean
 time of all ratings for whoever was not in training.
+
+Tried, and not kept: links of days to their week and their month, so that days near each other are alike. The error was
+lower in one of five fits to splits of MovieLens 100K and 1M, and higher in four.
 """
 
 from dataclasses import dataclass
