@@ -33,7 +33,7 @@ PASSES = 3
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", default=STEPS, choices=[*STEPS, []], help="what to do (default: all)")
+    parser.add_argument("steps", nargs="*", default="all", choices=[*STEPS, "all"], help="what to do (default: all)")
     parser.add_argument("--shape", default="netflix", help="the set to imitate (default netflix)")
     parser.add_argument("--scale-down", type=float, default=1.0, help="how many times fewer ratings (default 1)")
     parser.add_argument("--folder", type=Path, default=Path("build/large"), help="where files go (default build/large)")
@@ -45,7 +45,7 @@ def main() -> None:
     results: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {"machine": machine(), "runs": {}}
     name = arguments.shape if arguments.scale_down == 1 else f"{arguments.shape}, {arguments.scale_down:g} times fewer"
     run = results["runs"].setdefault(name, {})
-    for step in arguments.steps:
+    for step in STEPS if "all" in arguments.steps else arguments.steps:
         told = {"shape": arguments.shape, "scale_down": arguments.scale_down, "folder": str(arguments.folder)}
         run[step] = in_child(f"benchmarks.experiments.store:{step}", told, arguments.threads)
         print(step, run[step], flush=True)
