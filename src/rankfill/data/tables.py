@@ -209,8 +209,12 @@ def _private_folder() -> tempfile.TemporaryDirectory[str]:
 def connection() -> Iterator[Any]:
     """A connection of its own, with its own temporary tables."""
     with interruptible(), _database(os.getpid()).cursor() as cursor:
-        cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
-        yield cursor
+        try:
+            cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
+            yield cursor
+        except (duckdb.FatalException, duckdb.InternalException):  # of a damaged file
+            _database.cache_clear()  # this one refuses all other files from here on
+            raise
 
 
 @contextmanager
