@@ -30,6 +30,21 @@ def test_every_number_is_that_of_evaluate(ratings):
     assert "<td>Bias()</td>" in found._repr_html_()
 
 
+def test_numbers_are_shown_however_small_they_are():
+    found = comparing.Comparison(
+        [
+            comparing.Compared("Bias()", 0.94, 0.08, fit_seconds=12.345, list_milliseconds=0.00041, megabytes=0.0),
+            comparing.Compared("SGD()", fit_seconds=0.096, list_milliseconds=0.5, note="failed"),
+        ],
+        n_train=8,
+        n_test=2,
+    )
+    assert found.rows()[1:] == [
+        ("Bias()", "0.9400", "0.0800", "12.35", "0.00041", "0.00", ""),
+        ("SGD()", "", "", "0.096", "0.50", "", "failed"),
+    ]
+
+
 def test_by_default_whatever_suits_is_compared(ratings, monkeypatch):
     few = {name: rf.MODELS[name] for name in ("auto", "als", "multiplicative-nmf", "bias")}
     monkeypatch.setattr(comparing, "MODELS", few)

@@ -176,13 +176,13 @@ class Comparison:
             The head, then one row per model.
         """
         head = ("model", "rmse", "ndcg@10", "fit s", "list ms", "MB", "")
-        numbers = (("error", ".4f"), ("ndcg", ".4f"), ("fit_seconds", ".2f"), ("list_milliseconds", ".2f"))
         return [
             head,
             *(
                 (
                     each.model,
-                    *(_text(getattr(each, name), form) for name, form in (*numbers, ("megabytes", ".1f"))),
+                    *(_text(value, ".4f") for value in (each.error, each.ndcg)),
+                    *(_size(value) for value in (each.fit_seconds, each.list_milliseconds, each.megabytes)),
                     each.note,
                 )
                 for each in self.models
@@ -339,6 +339,12 @@ def _is_number(value: float | None) -> bool:
 
 def _text(value: float | None, form: str) -> str:
     return "" if value is None or math.isnan(value) else f"{value:{form}}"
+
+
+def _size(value: float | None) -> str:
+    """Two decimals, and more where a number is so small that they would hide it: 12.35, 0.0041."""
+    places = 1 - math.floor(math.log10(value)) if value else 2
+    return _text(value, f".{max(places, 2)}f")
 
 
 def _beside(best: Compared, baseline: Compared | None, what: str, name: str) -> str:
