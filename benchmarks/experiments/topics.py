@@ -9,39 +9,19 @@ The method was chosen on MovieLens 100K, latest-small and the film club.
 """
 
 import argparse
-import itertools
 import time
 import warnings
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Callable
 
 import rankfill as rf
 from rankfill.data.dataset import Dataset
+from rankfill.experiments.genres import coherence, purity
 
 PLACES = 10
 
 
 def read(name: str) -> Dataset:
     return rf.synthetic.film_club() if name == "film-club" else rf.datasets.movielens(name)
-
-
-def coherence(data: Dataset, topics: Sequence[rf.Topic]) -> float:
-    pairs = (pair for topic in topics for pair in itertools.combinations(topic.items, 2))
-    genres = ((set(data.genres.get(a, ())), set(data.genres.get(b, ()))) for a, b in pairs)
-    return float(np.mean([len(a & b) / max(len(a | b), 1) for a, b in genres]))
-
-
-def purity(data: Dataset, topics: Sequence[rf.Topic]) -> float:
-    names = sorted({genre for genres in data.genres.values() for genre in genres})
-    has = np.array([[name in data.genres.get(item, ()) for name in names] for item in data.ratings.items])
-    counts = data.ratings.by_item.counts()
-    usual, found = counts @ has / counts.sum(), []
-    for topic in topics:
-        share = has[data.ratings.items.index(topic.items)].mean(axis=0)
-        worth = share * np.log(np.maximum(share, 1e-9) / np.maximum(usual, 1e-9))
-        found.append(share[np.argmax(worth)] - usual[np.argmax(worth)])
-    return float(np.mean(found))
 
 
 def main() -> None:

@@ -58,6 +58,7 @@ def _draw(records: Records) -> Figure:
             own = [each for each in records if each["method"] == name]
             line(panel, [each[below] for each in own], [each["test RMSE"] for each in own], look, name)
         name_axes(panel, title, "training time, seconds" if below == "seconds" else below, "test RMSE", log="y")
+        panel.set_ylim(top=1.8 * panel.get_ylim()[1])  # room for the legend
         if below == "rank":
             whole_numbers(panel)
     return figure

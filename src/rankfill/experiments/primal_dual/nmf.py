@@ -72,9 +72,8 @@ def _draw(records: Records, bound: float) -> Figure:
     for look, name in enumerate((PD, NMF, PUBLISHED)):
         own = [each for each in records if each["method"] == name]
         colour, marker, _ = LOOKS[look]
-        places, heights = [each["start"] + 1 for each in own], [each["objective"] for each in own]
+        places, heights = [each["start"] + 1 for each in own], [100 * (each["objective"] / bound - 1) for each in own]
         panel.scatter(places, heights, s=28, c=colour, marker=marker, label=name)
-    panel.axhline(bound, color="black", linewidth=1, linestyle=":", label="no matrix gets below")
-    name_axes(panel, "Objective reached from each start", "start", "½ Σ e² + λ/2 (‖P‖² + ‖Q‖²)")
+    name_axes(panel, "Objective reached from each start", "start", "above what no matrix gets below, %", log="y")
     whole_numbers(panel)
     return figure

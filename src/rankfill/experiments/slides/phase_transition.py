@@ -3,7 +3,7 @@
 R̂ = argmin ‖M‖_* subject to P_E(M) = P_E(R), for an n × n matrix R of rank r without noise; success is a relative
 error of at most 10⁻³. "No method can succeed if m ≤ c r n log n", and with m ≥ c r n (log n)² the convex relaxation
 is exact with high probability. Every solution is certified (`certificate`); the curves are m = r (2n − r), the
-degrees of freedom, and m = c r n log n with c = 1/2.
+degrees of freedom, and m = c r n log n with c = 1.
 """
 
 from typing import Any
@@ -83,7 +83,7 @@ def _draw(records: Records, n: int) -> Figure:
     places = np.arange(len(ranks))
     curves = {
         "degrees of freedom r (2n − r)": (exact * (2 * n - exact), "-o"),
-        "½ r n log n": (0.5 * exact * n * np.log(n), "--s"),
+        "r n log n": (exact * n * np.log(n), "--s"),
     }
     outline = [Stroke(linewidth=4, foreground="black"), Normal()]  # seen on the dark and on the bright squares
     for label, (entries, look) in curves.items():
