@@ -28,14 +28,14 @@ PUBLISHED = {
     RANDOM: [
         ("GC-MC", 0.832, "ids", "van den Berg, Kipf, Welling 2017"),
         ("CF-NADE", 0.829, "ids", "Zheng et al., ICML 2016"),
-        ("KernelNet", 0.823, "ids", "Muller, Martel, Indiveri, ICML 2018, and its repository"),
+        ("KernelNet", 0.823, "ids", "Muller et al., ICML 2018, and its repository"),
         ("GLocal-K", 0.8227, "ids", "Han et al., CIKM 2021, and its repository"),
     ],
 }
 NOTES = """
-Ours were fitted once, with nothing set but `time=True` where times are used; MovieLens was among the data looked at when
-the defaults were chosen. The public notebook of GLocal-K prints the least test error of all its epochs, so its figure
-is a little flattered too.
+Ours were fitted once, with nothing set but `time=True` where times are used; MovieLens was among the data looked at
+when the defaults were chosen. The public notebook of GLocal-K prints the least test error of all its epochs, so its
+figure is a little flattered too.
 """
 
 
