@@ -3,7 +3,6 @@
 import logging
 import re
 from importlib.metadata import version as installed_version
-from pathlib import Path
 
 import matplotlib as mpl
 from docutils import nodes
@@ -56,9 +55,6 @@ sphinx_gallery_conf = {
 }
 suppress_warnings = ["config.cache"]
 
-OPTIONAL_PAGES = ("store", "results")
-"""Pages in tables of contents that come with parts of the library which may not be there."""
-
 
 def code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
     """Docstrings put names of parameters and code between single backquotes: they are shown as code."""
@@ -70,13 +66,6 @@ def escape_attributes(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"_(?=[,)])", r"\\_", line) if " : " in line else line for line in lines]
 
 
-def leave_out_missing_pages(app, docname, source):
-    for page in OPTIONAL_PAGES:
-        if not (Path(app.srcdir) / f"{page}.md").exists():
-            source[0] = source[0].replace(f"\n../{page}\n", "\n")
-
-
 def setup(app):
     app.add_role("code_or_name", code_role)
     app.connect("autodoc-process-docstring", escape_attributes, priority=400)  # before numpydoc reads it
-    app.connect("source-read", leave_out_missing_pages)
