@@ -38,7 +38,7 @@ from rankfill.models.base.settings import (
     check_whole,
     check_word,
 )
-from rankfill.models.base.starts import random_rows
+from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.base.units import exponent_of, rows_in_units
 from rankfill.objectives.penalties import BY_COUNT, LEAST, norm_of_noise
@@ -109,11 +109,10 @@ class AlternatingModel(FactorModel):
         self.penalty_, self.bias_penalty_ = self._penalties(ratings)
         rank, biased = self._rank_to_learn(), self._has_biases()
         users, items = (padded(n, rank + 2 * biased) for n in (ratings.n_users, ratings.n_items))
-        numbers = random_rows(0, ratings.n_items, rank, self.seed)
         offset = self.mean_ if biased else 0.0
         signed = self.nonnegative not in ("both", "items")
         size = np.sqrt(self._size_of_targets(ratings, offset) / rank)
-        items[:, :rank] = size * (numbers - 0.5 if signed else numbers)
+        set_random(items, 0, rank, self.seed, lambda numbers: size * (numbers - 0.5 if signed else numbers))
         self._set_factors(users, items, rank, biased=biased, offset=offset)
         if init is not None:
             self._start_from(init)

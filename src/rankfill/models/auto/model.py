@@ -204,7 +204,7 @@ class Auto(DescribedParts):
         """A view holds views of the models, so that they belong together."""
         super()._renew_view()
         if hasattr(self, "predictor_"):
-            view = self._published
+            view = self._view()
             view.predictor_, view.recommender_ = self.predictor_._view(), self.recommender_._view()
 
     def _score(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -22,7 +22,8 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
     """The part of every model by which readers see one consistent state of it."""
 
     _writing: threading.RLock
-    _published: Self
+    _published: Self | None
+    """The view; None in a view itself, for an object that holds itself outlives its last use."""
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         model: Self = super().__new__(cls)
@@ -45,10 +46,9 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _view(self) -> Self:
         """The model as it was last published, which nobody changes any more."""
-        view: Self | None = self.__dict__.get("_published")
-        if view is None:
+        if "_published" not in self.__dict__:
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
-        return view
+        return self if self._published is None else self._published
 
     def _renew_view(self) -> None:
         """Lets readers see what has been learned up to now."""
@@ -56,7 +56,7 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
         view.__dict__ = {
             name: value.frozen() if type(value) in _GROWING else value for name, value in self.__dict__.items()
         }
-        view._published = view
+        view._published = None
         self._published = view
 
 

@@ -1,7 +1,11 @@
 """What rows start from: random numbers, or factors that are given."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+_AT_ONCE = 1 << 14
 
 
 def random_rows(first: int, last: int, rank: int, seed: int) -> NDArray[np.float64]:
@@ -9,6 +13,22 @@ def random_rows(first: int, last: int, rank: int, seed: int) -> NDArray[np.float
     bits = np.random.PCG64(seed)
     bits.advance(int(first * rank))
     return np.random.Generator(bits).random((last - first, rank))
+
+
+def set_random(
+    rows: NDArray[np.float32],
+    first: int,
+    rank: int,
+    seed: int,
+    change: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> None:
+    """Sets the first `rank` columns of rows first, first + 1, … to `change` of their random numbers.
+
+    Some rows at a time: in double precision all of them would take twice the room of the rows themselves.
+    """
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = rows[begin : begin + _AT_ONCE]
+        some[:, :rank] = change(random_rows(first + begin, first + begin + len(some), rank, seed))
 
 
 def checked_factors(kind: str, factors: ArrayLike, n_rows: int) -> NDArray[np.float32]:

@@ -20,7 +20,7 @@ from rankfill.kernels.columns import ColumnRule, ColumnSums, DictionaryGram, sol
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.online import OnlineFactorModel
 from rankfill.models.base.settings import check_positive, check_training, check_whole, check_word
-from rankfill.models.base.starts import random_rows
+from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import Callback, Training, order_seed
 from rankfill.models.base.units import check_finite, check_size, exponent_of, rows_in_units
 from rankfill.models.bias import Bias
@@ -232,9 +232,11 @@ class ColumnModel(OnlineFactorModel):
         """Columns at zero; rows of C random, with biases small and on both sides of zero."""
         rows = padded(last - first, self.rank_ + 2 * self.biased_)
         if side != self.side_:
-            numbers = random_rows(first, last, self.rank_, self.seed)
             size = np.sqrt(self.unit_ / self.rank_)
-            rows[:, : self.rank_] = size * (START * (2 * numbers - 1) if self.biased_ else numbers)
+            biased = self.biased_
+            set_random(
+                rows, first, self.rank_, self.seed, lambda drawn: size * (START * (2 * drawn - 1) if biased else drawn)
+            )
         if self.biased_:
             rows[:, self.rank_ + (side == "users")] = 1
         return rows

@@ -25,7 +25,7 @@ from rankfill.models.base.settings import (
     check_whole,
     check_word,
 )
-from rankfill.models.base.starts import random_rows
+from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import order_seed
 from rankfill.models.bias import Bias
 
@@ -159,17 +159,21 @@ class ScaledFactorModel(FactorModel):
         Ratings that are all alike begin on one side, those of mean zero on both.
         """
         rows = padded(last - first, self.rank_ + 2 * self.biased_)
-        factors = random_rows(first, last, self.rank_, order_seed(self.seed, side))
+        if self.biased_:
+            rows[:, self.rank_ + 1 - side] = 1
+        set_random(rows, first, self.rank_, order_seed(self.seed, side), lambda numbers: self._begun(numbers, side))
+        return rows
+
+    def _begun(self, numbers: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+        """The factors to start from, of random numbers between 0 and 1."""
         nonnegative = self._is_nonnegative(side)
         if self.biased_:
-            factors = START * (factors if nonnegative else factors - 0.5) * math.sqrt(self._scale / self.rank_)
-            rows[:, self.rank_ + 1 - side] = 1
+            factors = START * (numbers if nonnegative else numbers - 0.5) * math.sqrt(self._scale / self.rank_)
         else:
             one_sided = 1.0 if nonnegative or not self._size else abs(self._level) / self._size
             sign = -1 if self._level < 0 and side == (0 if self._is_nonnegative(1) else 1) else 1
-            factors = sign * (factors - 0.5 * (1 - one_sided)) * START_ALONE * 2 * math.sqrt(self._size / self.rank_)
-        rows[:, : self.rank_] = np.maximum(factors, 0) if nonnegative else factors
-        return rows
+            factors = sign * (numbers - 0.5 * (1 - one_sided)) * START_ALONE * 2 * math.sqrt(self._size / self.rank_)
+        return np.maximum(factors, 0) if nonnegative else factors
 
     def _is_nonnegative(self, side: int) -> bool:
         return self.nonnegative in ("both", ("users", "items")[side])

@@ -62,7 +62,7 @@ from rankfill.models.base.settings import (
     check_whole,
     check_word,
 )
-from rankfill.models.base.starts import random_rows
+from rankfill.models.base.starts import set_random
 from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training, order_seed
 from rankfill.models.passive_aggressive.beginning import ENOUGH, Beginning
@@ -368,7 +368,7 @@ class PassiveAggressive(OnlineFactorModel):
         rank = self.rank_
         rows = padded(last - first, rank)
         if side == 1:
-            rows[:, :rank] = self._small * random_rows(first, last, rank, self.seed)
+            set_random(rows, first, rank, self.seed, lambda numbers: self._small * numbers)
         if self.recipe == "averaged":
             constrained = self.nonnegative in ("both", SIDES[side])
             self._columns.fill(rows, side, rank, effects, nonnegative=constrained)
