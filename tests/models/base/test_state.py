@@ -1,11 +1,12 @@
 """Values as arrays and words and back, and what a file may not say."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from rankfill.kernels import Growing
 from rankfill.models.base.state import Parts, learned_types, pack, snapshot, unpack
@@ -114,3 +115,16 @@ def test_array_of_another_kind_is_refused(child, array):
     parts.tensors["box_.place.values"] = np.asarray(array)
     with pytest.raises(ValueError, match=r"box_\.place\.values (holds|has)"):
         unpack("box_", Box, parts)
+
+
+T = TypeVar("T", bound=np.generic)
+Named = TypeAliasType("Named", np.ndarray[Any, np.dtype[T]], type_params=(T,))
+"""What `NDArray` is in NumPy since 2.5."""
+
+
+@pytest.mark.parametrize("hint", [Named[np.float32], Named[np.float32] | None, TypeAliasType("Row", Named[np.float32])])
+def test_a_type_may_go_by_another_name(hint):
+    parts = Parts({"row": np.ones(3, np.float32)}, {})
+    assert unpack("row", hint, parts).tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="row holds int64 instead of float32"):
+        unpack("row", hint, Parts({"row": np.ones(3, np.int64)}, {}))

@@ -54,6 +54,15 @@ def learned_types(cls: type) -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
+def without_aliases(hint: Any) -> Any:
+    """The type itself where it goes by a name of its own, as arrays do in NumPy since 2.5."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    arguments = get_args(hint)
+    return without_aliases(alias.__value__[arguments] if arguments else alias.__value__)
+
+
 def snapshot(model: Any) -> dict[str, Any]:
     """A copy of all that the model has learned."""
     return {name: copy.deepcopy(getattr(model, name)) for name in learned_types(type(model))}
@@ -75,6 +84,7 @@ def pack(name: str, value: Any, parts: Parts) -> None:
 
 def unpack(name: str, hint: Any, parts: Parts) -> Any:
     """The value that `pack` added, of the declared type."""
+    hint = without_aliases(hint)
     if get_origin(hint) in (Union, types.UnionType) and types.NoneType in get_args(hint):
         if parts.words.get(name, ...) is None:
             return None
