@@ -106,7 +106,7 @@ def u1(folder: Path) -> None:
 
 
 def stars(folder: Path) -> None:
-    """Ordered ratings: the straight line that `predict` goes by beside the mean of the probabilities of all stars."""
+    """Ordered ratings: what `predict` expects beside the mean of the probabilities of all stars in the samples kept."""
     tables = (np.loadtxt(folder / "ml-100k" / f"u1.{part}", dtype=np.int64) for part in ("base", "test"))
     train, test = (rf.Ratings.from_arrays(t[:, 0], t[:, 1], t[:, 2]) for t in tables)
     model = rf.BayesianMF(likelihood="ordinal", sweeps=150)

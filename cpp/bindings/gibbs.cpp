@@ -18,7 +18,8 @@ void draw(const CheckedPattern& entries, Vector<const float> values, Matrix<floa
           int held_column, std::optional<Vector<const std::int32_t>> third_indices,
           std::optional<Matrix<const float>> third, int third_held_column, int rank, int bias_column,
           double noise_precision, Matrix<const double> precision, Matrix<const float> prior, std::uint64_t key,
-          std::optional<Matrix<float>> means, int threads, const std::string& isa) {
+          std::optional<Matrix<float>> means, std::optional<Vector<const std::int32_t>> numbers, int threads,
+          const std::string& isa) {
     const auto w = factors_of(moving, "moving");
     const auto x = factors_of(fixed, "fixed");
     const Csr ratings = entries.with(values);
@@ -38,7 +39,8 @@ void draw(const CheckedPattern& entries, Vector<const float> values, Matrix<floa
                       factors_of(precision, "precision"),
                       factors_of(prior, "prior"),
                       key,
-                      {nullptr, 0, 0}};
+                      {nullptr, 0, 0},
+                      {}};
     require(pass.precision.n_rows > rank && pass.precision.stride > rank,
             "the precision must have a row and a column for each factor and the bias");
     require(pass.prior.stride > rank, "the prior must have a column for each factor and the bias");
@@ -52,6 +54,10 @@ void draw(const CheckedPattern& entries, Vector<const float> values, Matrix<floa
     if (means) {
         pass.means = factors_of(*means, "means");
         require(pass.means.n_rows == w.n_rows && pass.means.stride == w.stride, "the means must be as large as moving");
+    }
+    if (numbers) {
+        pass.numbers = span_of(*numbers);
+        require(std::ssize(pass.numbers) == w.n_rows, "there must be one number for each moving row");
     }
     const KernelTable& kernels = table(isa);
     nb::gil_scoped_release release;
@@ -73,6 +79,6 @@ void bind_gibbs(nb::module_& m) {
           nb::arg("fixed").noconvert(), nb::arg("held_column"), nb::arg("third_indices").noconvert().none(),
           nb::arg("third").noconvert().none(), nb::arg("third_held_column"), nb::arg("rank"), nb::arg("bias_column"),
           nb::arg("noise_precision"), nb::arg("precision").noconvert(), nb::arg("prior").noconvert(), nb::arg("key"),
-          nb::arg("means").noconvert().none(), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("means").noconvert().none(), nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("isa"));
     m.def("normal_rows", &normals, nb::arg("key"), nb::arg("n_rows"), nb::arg("width"), nb::arg("threads"));
 }

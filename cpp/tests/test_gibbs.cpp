@@ -30,7 +30,8 @@ TEST(drawn_rows_have_the_same_bits_on_every_instruction_set_and_thread_count) {
                                       {precision.data(), rank + 1, stride},
                                       {prior.data(), 1, stride},
                                       99,
-                                      {means.data(), problem.n_rows, problem.stride}};
+                                      {means.data(), problem.n_rows, problem.stride},
+                                      {}};
                     if (with_third) pass.second = {third, problem.fixed_factors(), rank};
                     draw_rows(*kernels, pass, threads);
                     means.insert(means.end(), problem.moving.begin(), problem.moving.end());

@@ -67,6 +67,21 @@ def test_one_prior_for_all_is_that_prior_for_each(each_way):
     assert found[0].tobytes() == found[1].tobytes()
 
 
+def test_some_rows_by_their_numbers_are_those_of_all_rows(each_way):
+    entries, start, other, posterior, _ = problem(5)
+    whole, chosen = start.copy(), np.array([6, 2, 0], np.int32)
+    kernels.draw_rows(entries, whole, other, posterior, 3)
+    some = RowPosterior(5, 5, 1.7, posterior.precision, posterior.prior[chosen])
+    expected = start[chosen].copy()
+    reference.draw_rows(entries.of_rows(chosen), expected, other, some, 3, numbers=chosen)
+    for _ in each_way():
+        found = start[chosen].copy()
+        kernels.draw_rows(entries.of_rows(chosen), found, other, some, 3, numbers=chosen)
+        assert found.tobytes() == whole[chosen].tobytes() == expected.tobytes()
+    with pytest.raises(ValueError, match="one number for each moving row"):
+        kernels.draw_rows(entries.of_rows(chosen), found, other, some, 3, numbers=chosen[:2])
+
+
 def test_normal_numbers_are_the_twins_and_normal(each_way):
     expected = reference.normal_rows(77, 9, 7)
     for _ in each_way():

@@ -34,7 +34,8 @@ class RowSampler {
             substitute_back(system_.data(), order, stride_, solution_.data());
             write(pass_.means.row(row));
         }
-        draw_normals(pass_.key, static_cast<std::uint64_t>(row), order, normals_.data());
+        const std::int64_t number = pass_.numbers.empty() ? row : pass_.numbers[row];
+        draw_normals(pass_.key, static_cast<std::uint64_t>(number), order, normals_.data());
         for (int k = 0; k < order; ++k)
             system_[k * stride_ + order] += std::sqrt(system_[k * stride_ + k]) * normals_[k];
         substitute_back(system_.data(), order, stride_, solution_.data());

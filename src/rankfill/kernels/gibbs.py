@@ -53,10 +53,12 @@ def draw_rows(
     *,
     means: NDArray[np.float32] | None = None,
     third: ThirdSide | None = None,
+    numbers: NDArray[np.int32] | None = None,
 ) -> None:
     """Draws every row that has entries; what is drawn depends on the key and the number of the row.
 
-    `means`, as large as `moving`, gets the means A⁻¹ c of the same rows.
+    `means`, as large as `moving`, gets the means A⁻¹ c of the same rows. `numbers` are those of the rows where they are
+    some of a larger matrix.
     """
     order = posterior.rank + 1
     precision = np.zeros((order, -(-order // LANES) * LANES))
@@ -78,6 +80,7 @@ def draw_rows(
         prior,
         key,
         means,
+        numbers,
         get_threads(),
         instruction_set(),
     )

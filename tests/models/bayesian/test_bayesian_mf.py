@@ -125,12 +125,10 @@ def _fake_chain(k):
         draw_unknown=lambda random: np.zeros(2, np.float32),
     )
     same = {
-        "told": lambda rows: rows,
-        "told_users": lambda rows: rows,
+        "users_at_mean_times": lambda rows: rows,
         "mean_time": lambda: np.zeros((1, 2), np.float32),
     }
-    same |= {"sizes": lambda: np.ones(2, np.float32), "stars": None}
-    return SimpleNamespace(users=side, items=side, told_noise=k**-0.5, **same)
+    return SimpleNamespace(users=side, items=side, noise_precision=k, stars=None, **same)
 
 
 def test_sampling_ends_by_itself_where_more_does_not_help():

@@ -85,7 +85,10 @@ def sides_of(chain):
 
 def told_by_chain(chain):
     """Numbers whose distribution is known without any ratings; logarithms, for the tails are heavy."""
-    found = [np.log(chain.noise_precision)] if chain.stars is None else [*np.log(np.diff(chain.stars.cuts))]
+    points = None if chain.stars is None else chain.stars.points
+    found = [] if points is not None and points.n_unknowns == 0 else [np.log(chain.noise_precision)]
+    if chain.stars is not None and points.n_unknowns:
+        found += np.delete(np.log(np.diff(chain.stars.cuts)), points.high - 1).tolist()
     for side in sides_of(chain):
         found += [np.log(side.prior.precision[0, 0]), np.log(side.prior.precision[1, 1]), np.arctan(side.rows[0, 0])]
         found += [np.log(np.abs(side.rows[1, side.bias_column]) + 1e-6)]
@@ -99,8 +102,11 @@ def draw_from_prior(chain, random):
     if chain.stars is None:
         chain.noise_precision = random.gamma(1.0)
     else:
-        gaps = chain.stars.expected_gaps + random.normal(size=chain.stars.expected_gaps.shape)
-        chain.stars.cuts = chain.stars.cuts[0] + np.concatenate([[0.0], np.cumsum(np.exp(gaps))])
+        points = chain.stars.points
+        theta = points.usual() + random.normal(size=points.n_unknowns)
+        theta[-1:] = np.log(random.gamma(1.0))
+        chain.stars.cuts = points.cuts(theta)
+        chain.noise_precision = chain.stars.precision = float(np.exp(theta[-1])) if points.n_unknowns else 1.0
     for side in sides_of(chain):
         precision = draw_wishart(LEAST_VARIANCE * np.eye(2), 2, random)
         root = np.linalg.cholesky(np.linalg.inv(precision))

@@ -5,64 +5,8 @@ import pytest
 import scipy.stats
 
 import rankfill as rf
-from rankfill.models.bayesian.stars import Stars
-
-
-def seen(n=400, seed=0):
-    """Predictions, and the stars that were seen of them with noise, at cut points of our own."""
-    rng = np.random.default_rng(seed)
-    predicted = rng.normal(0, 1.2, n)
-    levels = np.searchsorted([-1.0, 0.2, 0.9], predicted + rng.normal(size=n))
-    return Stars(levels.astype(np.float32) - 1.5, 1.0), predicted
-
-
-def test_numbers_behind_stars_have_the_truncated_normal_distribution():
-    stars, predicted = seen(4)
-    predicted[:] = [0.3, -9.0, 9.0, 0.0]
-    stars.codes[:] = [1, 3, 0, 2]  # two of them far from where they are expected
-    stars.levels, stars.cuts = np.arange(4.0), np.array([-1.0, 0.2, 0.9])
-    random = np.random.default_rng(0)
-    drawn = np.array([stars._latents(predicted, stars.codes, random) for _ in range(20_000)])
-    ends = np.array([-np.inf, -1.0, 0.2, 0.9, np.inf])
-    for column, mean, code in zip(drawn.T, predicted, stars.codes, strict=True):
-        theirs = scipy.stats.truncnorm(ends[code] - mean, ends[code + 1] - mean, loc=mean)
-        assert column.mean() == pytest.approx(theirs.mean(), abs=4.5 * theirs.std() / np.sqrt(20_000))
-        assert scipy.stats.kstest(column, theirs.cdf).pvalue > 1e-4
-
-
-def test_cut_points_have_the_posterior_distribution_on_a_grid():
-    """Three levels, so that one distance is free: mean and spread of its logarithm by quadrature."""
-    rng = np.random.default_rng(1)
-    predicted = rng.normal(size=60)
-    codes = np.searchsorted([-0.5, 0.6], predicted + rng.normal(size=60))
-    stars = Stars(codes.astype(np.float32), 1.0)
-    low = stars.cuts[0]
-    grid = np.linspace(-3, 2, 2001)
-    cuts = low + np.exp(grid)
-    below, above = scipy.stats.norm.cdf(low - predicted), scipy.stats.norm.cdf(cuts[:, None] - predicted)
-    chances = np.where(codes == 0, below, np.where(codes == 1, above - below, 1 - above))
-    density = np.log(chances).sum(axis=1) - 0.5 * (grid - stars.expected_gaps[0]) ** 2
-    weights = np.exp(density - density.max())
-    weights /= weights.sum()
-    mean = weights @ grid
-    spread = np.sqrt(weights @ (grid - mean) ** 2)
-    random, found = np.random.default_rng(0), []
-    for k in range(6000):
-        stars._draw_cuts(predicted, k, random)
-        found.append(np.log(stars.cuts[1] - stars.cuts[0]))
-    assert np.mean(found[200:]) == pytest.approx(mean, abs=0.15 * spread)
-    assert np.std(found[200:]) == pytest.approx(spread, rel=0.12)
-    assert 0.1 < np.mean(np.diff(found) != 0) < 0.6
-
-
-def test_the_line_is_that_of_least_squares_and_the_loss_that_of_the_chances():
-    stars, predicted = seen()
-    stars._line(predicted)
-    ends = np.concatenate([[-np.inf], stars.cuts, [np.inf]])
-    chances = np.diff(scipy.stats.norm.cdf(ends - predicted[:, None]), axis=1)
-    slope, shift = np.polyfit(predicted, chances @ stars.levels, 1)
-    assert (stars.slope, stars.shift) == pytest.approx((slope, shift), abs=1e-6)
-    assert stars.loss == pytest.approx(-np.log(chances[np.arange(400), stars.codes]).mean())
+from rankfill.models.bayesian.cut_points import CutPoints
+from rankfill.models.bayesian.stars import Stars, expected_latent
 
 
 def ordered(seed, n_users=100, n_items=70, cuts=(-1.2, -0.2, 0.5, 1.4)):
@@ -74,6 +18,100 @@ def ordered(seed, n_users=100, n_items=70, cuts=(-1.2, -0.2, 0.5, 1.4)):
     given = rng.random(stars.shape) < 0.4
     users, items = np.nonzero(given)
     return rf.Ratings.from_arrays(users, items, stars[given]), stars, given
+
+
+def test_numbers_behind_stars_have_the_truncated_normal_distribution():
+    stars = Stars(np.array([0.0, 1.0, 2.0, 3.0], np.float32))
+    predicted = np.array([0.3, -9.0, 9.0, 0.0])
+    stars.codes[:] = [1, 3, 0, 2]  # two of them far from where they are expected
+    stars.cuts, stars.precision = np.array([-1.0, 0.2, 0.9]), 4.0
+    random = np.random.default_rng(0)
+    drawn = np.array([stars._latents(predicted, stars.codes, random) for _ in range(20_000)])
+    ends = np.array([-np.inf, -1.0, 0.2, 0.9, np.inf])
+    means = expected_latent(predicted, stars.codes, stars.cuts, stars.precision)
+    for column, mean, code, expected in zip(drawn.T, predicted, stars.codes, means, strict=True):
+        theirs = scipy.stats.truncnorm(2 * (ends[code] - mean), 2 * (ends[code + 1] - mean), loc=mean, scale=0.5)
+        assert expected == pytest.approx(theirs.mean(), abs=1e-6)
+        assert column.mean() == pytest.approx(theirs.mean(), abs=4.5 * theirs.std() / np.sqrt(20_000))
+        assert scipy.stats.kstest(column, theirs.cdf).pvalue > 1e-4
+
+
+def densities(points, predicted, codes, grid):
+    """Logarithms of the density of θ, by the definition of the model."""
+    found = []
+    for theta in grid:
+        ends = np.concatenate([[-np.inf], points.cuts(theta), [np.inf]])
+        below = scipy.stats.norm.cdf((ends - predicted[:, None]) * np.exp(0.5 * theta[-1]))
+        chances = np.diff(below, axis=1)[np.arange(len(codes)), codes]
+        prior = scipy.stats.norm.logpdf(theta[:-1], points.usual()[:-1]).sum()
+        prior += theta[-1] + scipy.stats.gamma.logpdf(np.exp(theta[-1]), 1.0)
+        found.append(np.log(chances.clip(1e-300)).sum() + prior)
+    return np.array(found)
+
+
+def test_cut_points_and_noise_have_the_posterior_distribution_on_a_grid():
+    """Four levels, so that one distance is free beside the noise: means and spreads by quadrature."""
+    rng = np.random.default_rng(1)
+    predicted = rng.normal(size=60)
+    codes = np.searchsorted([-0.5, 0.6, 1.1], predicted + 0.7 * rng.normal(size=60))
+    stars = Stars(codes.astype(np.float32))
+    grid = np.stack(np.meshgrid(np.linspace(-3, 3, 121), np.linspace(-3, 4, 141)), axis=-1).reshape(-1, 2)
+    density = densities(stars.points, predicted, codes, grid)
+    weights = np.exp(density - density.max())
+    weights /= weights.sum()
+    mean = weights @ grid
+    spread = np.sqrt(weights @ (grid - mean) ** 2)
+    random, found = np.random.default_rng(0), []
+    for _ in range(6000):
+        stars._draw_cuts(predicted, random)
+        found.append(stars.points.theta(stars.cuts, stars.precision))
+    found = np.array(found)
+    np.testing.assert_array_less(np.abs(found.mean(axis=0) - mean), 0.1 * spread)
+    np.testing.assert_allclose(found.std(axis=0), spread, rtol=0.08)
+    assert np.mean(np.diff(found[:, 0]) != 0) > 0.6
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 5, 10])
+def test_cut_points_go_to_unknowns_and_back_and_two_of_them_stay(n_levels):
+    rng = np.random.default_rng(n_levels)
+    levels = np.cumsum(rng.uniform(0.5, 1.5, n_levels))
+    points = CutPoints(levels, rng.integers(5, 50, n_levels))
+    theta = points.usual() + rng.normal(size=points.n_unknowns)
+    cuts = points.cuts(theta)
+    assert (np.diff(cuts) > 0).all()
+    held = [points.low, points.high]
+    np.testing.assert_allclose(cuts[held], 0.5 * (levels[1:] + levels[:-1])[held])
+    np.testing.assert_allclose(points.theta(cuts, np.exp(theta[-1]) if len(theta) else 1.0), theta, atol=1e-9)
+    np.testing.assert_allclose(points.cuts(points.usual()), 0.5 * (levels[1:] + levels[:-1]))
+
+
+def test_slopes_that_candidates_are_found_by_are_those_of_the_density():
+    rng = np.random.default_rng(3)
+    middles, counts = np.linspace(-2, 2, 9), rng.integers(0, 20, (9, 5))
+    points = CutPoints(np.arange(5.0) - 2, counts.sum(axis=0))
+    theta = points.usual() + 0.3 * rng.normal(size=points.n_unknowns)
+    predicted, codes = (
+        np.repeat(middles, counts.sum(axis=1)),
+        np.concatenate([np.repeat(np.arange(5), c) for c in counts]),
+    )
+    away = 1e-5 * np.eye(len(theta))
+    expected = (
+        densities(points, predicted, codes, theta + away) - densities(points, predicted, codes, theta - away)
+    ) / 2e-5
+    np.testing.assert_allclose(points._slopes(theta, middles, counts)[0], expected, rtol=1e-4)
+
+
+def test_predictions_are_what_is_expected_to_be_seen_of_the_mean_of_the_samples():
+    ratings, *_ = ordered(3)
+    model = rf.BayesianMF(rank=2, sweeps=60, samples=64, likelihood="ordinal").fit(ratings)
+    users, items = ratings.users.ids()[:, None], ratings.items.ids()
+    expected = (model.distribution(users, items) * model.levels_).sum(axis=-1)
+    predicted = model.predict(users, items)
+    assert np.sqrt(np.mean((predicted - expected) ** 2)) < 0.05
+    assert abs(predicted.mean() - expected.mean()) < 0.02
+    assert float(model.predict(ratings.users.ids()[0], ratings.items.ids()[0])) == predicted[0, 0]
+    best = model.recommend(ratings.users.ids()[:9], n=5)
+    np.testing.assert_allclose(best.scores, model.predict(best.users[:, None], best.items), atol=1e-5)
 
 
 def test_probabilities_of_stars_add_up_and_calibrate():

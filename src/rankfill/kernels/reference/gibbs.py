@@ -54,6 +54,7 @@ def draw_rows(
     *,
     means: NDArray[np.float32] | None = None,
     third: ThirdSide | None = None,
+    numbers: NDArray[np.int32] | None = None,
 ) -> None:
     rank = posterior.rank
     columns = [*range(rank), posterior.bias_column]
@@ -70,7 +71,7 @@ def draw_rows(
         system = eliminated(_system(x, target, posterior, prior))
         if means is not None:
             means[row, columns] = substituted_back(system)
-        for k, number in enumerate(normals(key, row, rank + 1)):
+        for k, number in enumerate(normals(key, row if numbers is None else int(numbers[row]), rank + 1)):
             system[k, rank + 1] += math.sqrt(system[k, k]) * number
         moving[row, columns] = substituted_back(system)
 

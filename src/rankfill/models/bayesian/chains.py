@@ -13,6 +13,7 @@ from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stopping import Stopping
 
 Arrays = dict[str, NDArray[Any]]
+_EVERY = 7
 Numbers = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -42,12 +43,12 @@ class Chains:
         for chain, trace in zip(self.each, self.traces, strict=True):
             chain.sweep()
             means, items = chain.users.unknowns(chain.user_means), chain.items.unknowns()
-            self.mean.add(chain.told_users(means), chain.told(items))
+            self.mean.add(chain.users_at_mean_times(means), items)
             if chain.days is not None and self.timed is not None:
                 both = np.vstack([means, items])
                 both[:, -1] = 0.0
-                self.timed.add(both * chain.sizes(), chain.days.side.unknowns() * chain.sizes())
-            trace[number - 1] = self._scale * chain.error, self._scale * chain.told_noise
+                self.timed.add(both, chain.days.side.unknowns())
+            trace[number - 1] = self._scale * chain.error, self._scale * chain.noise_precision**-0.5
         random = self.each[0].random(number, 1)
         self.samples.add(self.each[int(random.integers(len(self.each)))], self.rated, random)
 
@@ -60,7 +61,7 @@ class Chains:
 
     def enough(self, number: int) -> bool:
         """Whether more sweeps would not help."""
-        precision = float(np.mean([chain.told_noise**-2 for chain in self.each]))
+        precision = float(np.mean([chain.noise_precision for chain in self.each]))
         return self.stopping.reached(number, self.mean, precision)
 
     def times(self, dates: NDArray[np.int64], n_users: int, n_items: int) -> Timed:
@@ -81,6 +82,12 @@ class Chains:
         times = np.repeat(days.of_all(rows), n_users + 1, axis=0)
         times[self.rated[0]] = days.of_users(rows)
         return Timed(dates, sides[0], sides[1], rows, times)
+
+    def some_pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Row numbers of users and items for some of the pairs that are watched."""
+        found = (numbers[pairs[::_EVERY]] for numbers, pairs in zip(self.rated, self.stopping.pairs, strict=True))
+        users, items = (each.astype(np.int32) for each in found)
+        return users, items
 
     @property
     def error(self) -> float:

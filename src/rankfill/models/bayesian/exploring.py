@@ -24,7 +24,7 @@ from rankfill.models.base.best_of_scores import best_of
 from rankfill.models.base.choosing import MinRatings
 from rankfill.models.base.recommendations import Recommendations
 from rankfill.models.base.settings import check_seed, check_word
-from rankfill.models.bayesian.folding import FoldingIn
+from rankfill.models.bayesian.ordered import Ordered
 
 Explore = Literal["mean", "upper", "thompson"]
 Rows = NDArray[np.float32]
@@ -39,7 +39,7 @@ class _How(NamedTuple):
     seed: int
 
 
-class Exploring(FoldingIn):
+class Exploring(Ordered):
     """Adds to a model of samples lists that explore."""
 
     _exploring: _How
@@ -136,10 +136,10 @@ class Exploring(FoldingIn):
         for first in range(0, len(users), at_once):
             some = slice(first, first + at_once)
             rows = (each[known[some]] for each in samples.users)
-            explored = self._score_all(users[some]) + self._worth_a_try(rows, chosen[some], how)
+            explored = self._as_latents()._score_all(users[some]) + self._worth_a_try(rows, chosen[some], how)
             indptr = seen_indptr[first : first + len(users[some]) + 1]
             seen = seen_items[indptr[0] : indptr[-1]]
-            found[some], scores[some] = best_of(explored, n, allowed, indptr - indptr[0], seen)
+            found[some], scores[some] = best_of(self._expected(explored), n, allowed, indptr - indptr[0], seen)
         return found, scores
 
     def _best_items_folded(
@@ -151,11 +151,11 @@ class Exploring(FoldingIn):
         known = self._in_own_items(ratings)
         chosen = np.random.default_rng(how.seed).integers(0, self._samples.count, size=(ratings.n_users,))
         rows = (folded.draws for folded in self._folded(known, how.seed << 10))
-        explored = self._score_all_folded(ratings) + self._worth_a_try(rows, chosen, how)
+        explored = self._as_latents()._score_all_folded(ratings) + self._worth_a_try(rows, chosen, how)
         seen = (known.by_user.indptr, known.item_indices)
         if not exclude_seen:
             seen = np.zeros(ratings.n_users + 1, np.int64), np.empty(0, np.int32)
-        return best_of(explored, n, allowed, *seen)
+        return best_of(self._expected(explored), n, allowed, *seen)
 
     def _worth_a_try(self, users: Iterable[Rows], chosen: NDArray[np.integer], how: _How) -> Rows:
         """What exploring adds to the predictions of all items: `users` are their rows in one sample after the other."""

@@ -30,6 +30,7 @@ from rankfill.models.base.units import check_size
 from rankfill.models.bayesian.chains import Arrays, Chains, Numbers
 from rankfill.models.bayesian.days import numbered_days
 from rankfill.models.bayesian.links import Block, feature_block
+from rankfill.models.bayesian.ordered import curve_of
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stars import MOST_LEVELS
@@ -76,7 +77,7 @@ class BayesianMF(Uncertain):
     likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
         What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
         and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions
-        and lists go by the best straight line of what the model has learned.
+        are what is expected to be seen.
     samples : int, default=16
         How many samples are kept for error bars and for people who were not in training, at least 2. Each takes as much
         room as the factors.
@@ -134,7 +135,7 @@ class BayesianMF(Uncertain):
     features_shape_all: ClassVar[bool] = True
     tol = None
 
-    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_", "levels_")
+    _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_")
     _learned += ("_scale", "_samples", "_timed")
 
     noise_: float
@@ -289,6 +290,7 @@ class BayesianMF(Uncertain):
         self._samples = chains.samples.kept()
         self.noise_ = self._scale * float(np.mean(1 / self._samples.noise_precisions)) ** 0.5
         self.lost_, self.n_sweeps_ = mean.lost, sweep
+        self._curve = None if self.likelihood == "gaussian" else curve_of(self._samples, *chains.some_pairs())
         self.traces_ = chains.traces[:, :sweep].copy()
 
     def _objective(self, chains: Chains) -> float:
@@ -312,7 +314,7 @@ class BayesianMF(Uncertain):
             (chain.items, theirs.items[s], self.items_, init.items_, rated[1]),
         ):
             known = self._own_rows(their_ids, own_ids)[numbers]
-            side.set_unknowns(chain.untold(np.where(known[:, None] >= 0, rows[known], np.float32(0))))
+            side.set_unknowns(np.where(known[:, None] >= 0, rows[known], np.float32(0)))
         if chain.stars is None:
             chain.noise_precision = float(theirs.noise_precisions[s])
         else:

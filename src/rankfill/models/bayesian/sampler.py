@@ -74,7 +74,8 @@ class Chain:
         self._start(rank)
         self._draw_noise(self.random(0))
         if ordered:
-            self._begin_with_stars(self.random(0, 2))
+            self.stars = Stars(ratings.values)
+            self.see(self.random(0, 2))
 
     def sweep(self) -> None:
         """Draws everything once."""
@@ -106,7 +107,6 @@ class Chain:
         if self.stars is not None:
             yield "latents", self.users.ratings.values
             yield "cuts", self.stars.cuts
-            yield "step", self.stars.step
 
     def go_on_from(self, state: dict[str, NDArray[Any]], sweeps: int) -> None:
         """As if so many sweeps were behind it; the arrays are those of `state` already."""
@@ -114,7 +114,7 @@ class Chain:
         if self.stars is None:
             self.error = (self._measure() / self._n_ratings) ** 0.5
         else:
-            self.stars.cuts, self.stars.step = state["cuts"].copy(), state["step"].copy()
+            self.stars.cuts, self.stars.precision = state["cuts"].copy(), self.noise_precision
             self.observe(state["latents"].copy())
 
     def random(self, sweep: int, purpose: int = 0) -> np.random.Generator:
@@ -170,58 +170,22 @@ class Chain:
             product = float(self._gram[part] @ signs) + square
             signs[part] *= side.rescale_biases(self.noise_precision * square, self.noise_precision * product, random)
 
-    def _begin_with_stars(self, random: np.random.Generator) -> None:
-        """The same in units of the noise."""
-        self.stars = Stars(self.users.ratings.values, self.noise_precision)
-        self.noise_precision = 1.0
-        for side in (self.users, self.items):
-            side.set_unknowns(side.unknowns() * (1.0 / self.sizes()))
-        self.see(random)
-
     def see(self, random: np.random.Generator) -> None:
-        """Draws the numbers that stars are seen of."""
+        """Draws cut points, the precision of the noise and the numbers that stars are seen of."""
         assert self.stars is not None
         predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
         if self.days is not None:
             predicted += self.days.added(self.users.rows, self.items.rows)
-        self.observe(self.stars.draw(predicted, self.sweeps, random))
-        self.error = self.stars.error
+        self.observe(self.stars.draw(predicted, random))
+        self.error, self.noise_precision = self.stars.error, self.stars.precision
 
-    def sizes(self) -> NDArray[np.float32]:
-        """What takes (factors, bias) to units of the ratings; half of the shift is to be added to each bias then."""
-        slope = 1.0 if self.stars is None else self.stars.slope
-        return np.array([slope**0.5] * self.users.rank + [slope], np.float32)
-
-    def told(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Rows (factors, bias) in units of the ratings."""
-        if self.stars is None:
-            return rows
-        found = rows * self.sizes()
-        found[:, -1] += np.float32(0.5 * self.stars.shift)
-        return found
-
-    def told_users(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Rows (factors, bias) of all users in units of the ratings, as they are at the mean of their times."""
-        if self.days is not None:
-            rows = at_times(rows, self.days.of_users())
-        return self.told(rows)
+    def users_at_mean_times(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rows (factors, bias) of all users as they are at the mean of their times."""
+        return rows if self.days is None else at_times(rows, self.days.of_users())
 
     def mean_time(self) -> NDArray[np.float32]:
         """The mean row of days over all ratings, alone in a block; zeros without days."""
         return np.zeros((1, self.users.rank + 1), np.float32) if self.days is None else self.days.of_all()
-
-    def untold(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What `told` makes these rows of."""
-        if self.stars is None:
-            return rows
-        found = rows.copy()
-        found[:, -1] -= np.float32(0.5 * self.stars.shift)
-        return found / self.sizes()
-
-    @property
-    def told_noise(self) -> float:
-        """The standard deviation of the noise in units of the ratings."""
-        return float(self.noise_precision**-0.5) * (1.0 if self.stars is None else self.stars.slope)
 
     @property
     def loss(self) -> float:

@@ -71,21 +71,19 @@ class Samples:
                 return
         s, (users, items) = self.count, rated
         prior, time = chain.users.prior, chain.mean_time()
-        self.users[s] = chain.told(at_times(chain.users.draw_unknown(random)[None, :], time))
-        self.users[s, users] = chain.told_users(chain.users.unknowns())
-        self.items[s] = chain.told(chain.items.draw_unknown(random)[None, :])
-        self.items[s, items] = chain.told(chain.items.unknowns())
+        self.users[s] = at_times(chain.users.draw_unknown(random)[None, :], time)
+        self.users[s, users] = chain.users_at_mean_times(chain.users.unknowns())
+        self.items[s] = chain.items.draw_unknown(random)[None, :]
+        self.items[s, items] = chain.items.unknowns()
         if self.weights.shape[1]:
             assert chain.users.links is not None  # what was rated comes first there
             self.weights[s] = 0.0
             self.weights[s, items] = weights_at(chain.users.links.weights[: len(items), : self.users.shape[2]], time)
-            self.weights[s] *= chain.sizes()
-        self.means[s] = chain.told(at_times(prior.mean[None, :].astype(np.float32), time))
-        sizes = chain.sizes().astype(np.float64)
-        self.precisions[s] = precision_at(prior.precision, time) / sizes / sizes[:, None]
-        self.noise_precisions[s] = chain.told_noise**-2
+        self.means[s] = at_times(prior.mean[None, :].astype(np.float32), time)
+        self.precisions[s] = precision_at(prior.precision, time)
+        self.noise_precisions[s] = chain.noise_precision
         if chain.stars is not None:
-            self.cuts[s] = chain.stars.slope * chain.stars.cuts + chain.stars.shift
+            self.cuts[s] = chain.stars.cuts
         self.count += 1
 
     def kept(self) -> "Samples":

@@ -27,16 +27,16 @@ class Stopping:
         n = len(ratings.values)
         entries = np.sort(random.choice(n, min(n, _PAIRS), replace=False))
         users, items = ratings.row_of_entry()[entries], ratings.indices[entries]
-        self._users = np.concatenate([users, users])
-        self._items = np.concatenate([items, random.permutation(items)])
-        self.found = np.zeros((len(_CHECKS), len(self._users)))
+        self.pairs = np.concatenate([users, users]), np.concatenate([items, random.permutation(items)])
+        self.found = np.zeros((len(_CHECKS), len(self.pairs[0])))
 
     def reached(self, sweep: int, mean: MeanProduct, noise_precision: float) -> bool:
         """Whether this sweep was enough."""
         if sweep not in _CHECKS:
             return False
-        predicted = np.einsum("ij,ij->i", mean.users[self._users], mean.items[self._items])
-        predicted += mean.user_biases[self._users] + mean.item_biases[self._items]
+        users, items = self.pairs
+        predicted = np.einsum("ij,ij->i", mean.users[users], mean.items[items])
+        predicted += mean.user_biases[users] + mean.item_biases[items]
         place = _CHECKS.index(sweep)
         self.found[place] = predicted
         if place < _TWICE:

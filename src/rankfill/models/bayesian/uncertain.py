@@ -21,7 +21,6 @@ class Uncertain(Exploring):
 
     burn_in: int
     likelihood: str
-    levels_: NDArray[np.float32]
     traces_: NDArray[np.float64]
     _timed: Timed | None
 
@@ -79,15 +78,21 @@ class Uncertain(Exploring):
         user_rows, item_rows, shape = self._pair_rows(users, items)
         given = np.asarray(timestamps)
         times = np.broadcast_to(whole_seconds(given.ravel(), given.size).reshape(given.shape), shape).ravel()
-        scores = self._score(user_rows, item_rows) + self._timed.added(user_rows, item_rows, times)
-        return self._clipped(scores).reshape(shape)
+        return self._at_times(user_rows, item_rows, times).reshape(shape)
+
+    def _at_times(
+        self, users: NDArray[np.int32], items: NDArray[np.int32], times: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        assert self._timed is not None
+        latents = self._as_latents()._score(users, items) + self._timed.added(users, items, times)
+        return self._clipped(self._expected(latents))
 
     def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
         if self._timed is None or ratings.timestamps is None:
             return super()._predicted(ratings)
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
-        return self._clipped(self._score(users, items) + self._timed.added(users, items, ratings.timestamps))
+        return self._at_times(users, items, ratings.timestamps)
 
     def interval(
         self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
