@@ -23,6 +23,7 @@ MODELS = {
     "non-negative ALS": lambda: rf.ALS(rank=5, passes=2, nonnegative="both", weighting="count", penalty=0.05),
     "implicit ALS": lambda: rf.ALS(rank=5, passes=2, feedback="implicit", confidence=2.0, penalty=1.0),
     "passive-aggressive": lambda: rf.PassiveAggressive(rank=5, passes=3),
+    "coordinate descent": lambda: rf.CoordinateDescent(rank=5, passes=3, order="rows", nonnegative="items"),
 }
 
 
@@ -165,6 +166,8 @@ def test_what_cannot_be_learned_is_refused_in_words(frame, make_frame):
         return make_frame(rows, ["user", "item", "rating"])
 
     with pytest.raises(TypeError, match="does not learn one side at a time; on Spark use one of ALS"):
+        rankfill.spark.fit(rf.SGD(), frame)
+    with pytest.raises(TypeError, match=r'on Spark use CoordinateDescent\(order="rows"\)'):
         rankfill.spark.fit(rf.CoordinateDescent(), frame)
     with pytest.raises(TypeError, match="must be a data frame of Spark"):
         rankfill.spark.fit(rf.Bias(), rows)

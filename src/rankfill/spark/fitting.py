@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from rankfill.data import RatingsLike
 from rankfill.data.liked import Liked
-from rankfill.models import MODELS, Model
+from rankfill.models import MODELS, CoordinateDescent, Model
 from rankfill.models.base.settings import check_whole
 from rankfill.models.base.training import Callback
 from rankfill.shown import shown
@@ -40,8 +40,8 @@ def fit(
 
     Parameters
     ----------
-    model : PassiveAggressive, ALS or Bias
-        The model, with its settings; it is fitted in place.
+    model : PassiveAggressive, ALS, CoordinateDescent or Bias
+        The model, with its settings; it is fitted in place. CoordinateDescent needs ``order="rows"``.
     frame : pyspark.sql.DataFrame
         One rating per row, every pair of user and item once.
     user, item : str, default="user", "item"
@@ -93,4 +93,8 @@ def check_model(model: Any) -> None:
         raise TypeError(f"model must be a rankfill model, found {type(model).__name__}")
     if not model.learns_in_half_passes:
         able = ", ".join(cls.__name__ for cls in MODELS.values() if cls.learns_in_half_passes)
+        if isinstance(model, CoordinateDescent):
+            raise TypeError(
+                f'order={model.order!r} holds a residual for every rating; on Spark use CoordinateDescent(order="rows")'
+            )
         raise TypeError(f"{type(model).__name__} does not learn one side at a time; on Spark use one of {able}")

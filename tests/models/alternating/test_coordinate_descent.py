@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
 
 import rankfill as rf
 from rankfill.kernels import residuals, shift_residuals
@@ -134,3 +135,53 @@ def test_residuals_of_both_sides_stay_in_step_to_the_bit(ratings):
 def test_inner_must_be_a_whole_number(ratings):
     with pytest.raises(ValueError, match="inner must be a whole number of at least 1, found 0"):
         rf.CoordinateDescent(inner=0).fit(ratings)
+
+
+@pytest.mark.parametrize("nonnegative", ["none", "both"])
+@pytest.mark.parametrize("biases", [True, False])
+@pytest.mark.parametrize("weighting", ["constant", "count"])
+def test_by_rows_each_row_reaches_its_dense_problem(ratings, dense_of, weighting, biases, nonnegative):
+    model = rf.CoordinateDescent(
+        rank=3,
+        penalty=0.7,
+        weighting=weighting,
+        biases=biases,
+        nonnegative=nonnegative,
+        order="rows",
+        inner=300,
+        passes=2,
+    ).fit(ratings)
+    dense = dense_of(ratings)
+    for item in np.flatnonzero(~np.isnan(dense).all(axis=0)):
+        users = np.flatnonzero(~np.isnan(dense[:, item]))
+        design = np.column_stack([model.user_factors_[users], np.ones((len(users), int(biases)))]).astype(float)
+        targets = dense[users, item] - model.offset_ - model.user_biases_[users]
+        root = np.sqrt(0.7 * (len(users) if weighting == "count" else 1))
+        lower = np.append(np.full(3, 0.0 if nonnegative == "both" else -np.inf), [-np.inf] * biases)
+        stacked = np.vstack([design, root * np.eye(3 + biases)])
+        expected = lsq_linear(stacked, np.append(targets, np.zeros(3 + biases)), (lower, np.inf), tol=1e-12).x
+        ours = np.append(model.item_factors_[item], [model.item_biases_[item]] * biases)
+        np.testing.assert_allclose(ours, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_by_rows_the_objective_is_that_of_any_order_and_falls(ratings, dense_of, explicit_objective):
+    model = rf.CoordinateDescent(rank=3, penalty=0.7, order="rows", passes=300, tol=None).fit(ratings)
+    objectives = np.array([report.objective for report in model.history_])
+    assert (np.diff(objectives) <= 1e-5 * objectives[:-1]).all()
+    assert objectives[-1] == pytest.approx(
+        explicit_objective(model, dense_of(ratings), 0.7, 0.7, by_count=False), rel=1e-5
+    )
+    again = rf.CoordinateDescent(rank=3, penalty=0.7, passes=1).fit(ratings, init=model)
+    assert again.history_[0].objective == pytest.approx(objectives[-1], rel=1e-4)
+
+
+def test_by_rows_a_store_teaches_the_bits_of_memory(ratings, tmp_path):
+    ratings.to_frame("pandas").to_csv(tmp_path / "ratings.csv", index=False)
+    store = rf.convert(tmp_path / "ratings.csv", tmp_path / "ratings.store")
+    make = lambda: rf.CoordinateDescent(rank=3, order="rows", passes=3)  # noqa: E731
+    assert np.array_equal(make().fit(store).item_factors_, make().fit(store.load()).item_factors_)
+
+
+def test_an_order_there_is_not_is_refused(ratings):
+    with pytest.raises(ValueError, match="order must be one of factors, rows, found 'columns'"):
+        rf.CoordinateDescent(order="columns").fit(ratings)

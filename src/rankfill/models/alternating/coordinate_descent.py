@@ -8,17 +8,61 @@ a rank-one problem on the residuals e + p_uk q_ik; `inner` times,
 at least 0 on the sides that `nonnegative` names, which keeps the step exact. Biases are moved the same way against a
 factor of ones. Two residuals a rating are held, one by user and one by item: 8 bytes a rating during `fit`, also where
 the ratings themselves stay on disk.
+
+With order="rows" a pass moves all factors of every user, the items fixed, then all factors of every item. The steps are
+the same, `inner` times through the bias and the factors of a row. The residuals of a row are made when its turn comes,
+and none are held: rows can be anywhere, and in any division.
 """
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import Rows, SquaredErrors, move_factor, residuals, shift_residuals, squared_errors
+from rankfill.kernels import Ridge, Rows, SquaredErrors, move_factor, residuals, shift_residuals, squared_errors
 from rankfill.models.alternating.objective import AlternatingModel
-from rankfill.models.base.settings import Nonnegative, Weighting, check_whole
+from rankfill.models.base.settings import Nonnegative, Weighting, check_whole, check_word
+
+Order = Literal["factors", "rows"]
+
+
+@dataclass(frozen=True)
+class Descend:
+    """A half pass by rows; with `measured` the sums are those of `SquaredErrors` afterwards."""
+
+    ridge: Ridge
+    inner: int
+    measured: bool = False
+
+    goes_on: ClassVar[bool] = True
+
+    def __call__(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], first: int
+    ) -> tuple[float, ...]:
+        if self.ridge.held_column >= 0:
+            moving[:, self.ridge.held_column] = 1
+        columns = np.ascontiguousarray(fixed.T)
+        for (_, block), own in rows.blocks_with(moving):
+            for start, piece in block.pieces():
+                self._descend(piece, own[start : start + piece.n_rows], fixed, columns)
+        return tuple(squared_errors(rows, moving, fixed, self.ridge)) if self.measured else ()
+
+    def _descend(
+        self, rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], columns: NDArray[np.float32]
+    ) -> None:
+        ridge, left_over = self.ridge, residuals(rows, moving, fixed, self.ridge.offset)
+        steps = [(k, ridge.penalty, ridge.nonnegative) for k in range(ridge.rank)]
+        if ridge.bias_column >= 0:
+            steps.insert(0, (ridge.bias_column, ridge.bias_penalty, False))
+        for _ in range(self.inner):
+            for k, penalty, nonnegative in steps:
+                own, other = moving[:, k].copy(), columns[k]
+                shift_residuals(rows, left_over, own, other, 1.0)
+                move_factor(rows, left_over, own, other, penalty, by_count=ridge.by_count, nonnegative=nonnegative)
+                shift_residuals(rows, left_over, own, other, -1.0)
+                moving[:, k] = own
 
 
 class CoordinateDescent(AlternatingModel):
@@ -42,7 +86,11 @@ class CoordinateDescent(AlternatingModel):
     nonnegative : {"none", "both", "items", "users"}, default="none"
         Which factors must not be negative. Biases are free.
     inner : int, default=2
-        How often users and items take turns in one factor before the next, at least 1.
+        How often users and items take turns in one factor before the next, at least 1. With order="rows", how often
+        the factors of a row are gone through.
+    order : {"factors", "rows"}, default="factors"
+        What is finished first. "factors" moves one factor of all users and items after the other and holds 8 bytes for
+        every rating. "rows" moves all factors of a row before the next row and holds nothing; it learns on Spark, too.
     passes : int, default=15
         The most passes over the ratings, at least 1.
     tol : float, optional, default=1e-4
@@ -91,6 +139,11 @@ class CoordinateDescent(AlternatingModel):
 
     learns_from_store: ClassVar[bool] = True
 
+    @property
+    def learns_in_half_passes(self) -> bool:  # type: ignore[override]
+        """Whether a pass moves one side's rows against the other's and nothing else: in the order of rows."""
+        return self.order == "rows"
+
     def __init__(
         self,
         *,
@@ -100,6 +153,7 @@ class CoordinateDescent(AlternatingModel):
         biases: bool = True,
         nonnegative: Nonnegative = "none",
         inner: int = 2,
+        order: Order = "factors",
         passes: int = 15,
         tol: float | None = 1e-4,
         seed: int = 0,
@@ -111,6 +165,7 @@ class CoordinateDescent(AlternatingModel):
         self.biases = biases
         self.nonnegative: Nonnegative = nonnegative
         self.inner = inner
+        self.order: Order = order
         self.passes = passes
         self.tol = tol
         self.seed = seed
@@ -119,9 +174,21 @@ class CoordinateDescent(AlternatingModel):
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
         check_whole("inner", self.inner, 1)
+        check_word("order", self.order, Order)
 
     def _pass(self, ratings: Ratings) -> SquaredErrors:
         users, items = self._users.array, self._items.array
+        if self.order == "rows":
+            user_ridge, item_ridge = self._ridges()
+            ratings.half_pass("user", Descend(user_ridge, int(self.inner)), users, items)
+            return SquaredErrors(
+                *ratings.half_pass("item", Descend(item_ridge, int(self.inner), measured=True), items, users)
+            )
+        return self._pass_by_factors(ratings, users, items)
+
+    def _pass_by_factors(
+        self, ratings: Ratings, users: NDArray[np.float32], items: NDArray[np.float32]
+    ) -> SquaredErrors:
         sides = (
             _Side(ratings.by_user, residuals(ratings.by_user, users, items, self.offset_)),
             _Side(ratings.by_item, residuals(ratings.by_item, items, users, self.offset_)),
