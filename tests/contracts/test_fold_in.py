@@ -33,6 +33,29 @@ def test_fold_in_has_the_width_of_the_factors(factor_model, ratings, newcomers):
     assert not factor_model.biased_ or (rows[:, -1] == 1).all()
 
 
+class OutOfReach:
+    """Stands for what goes by user: whatever is asked of it fails."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"what a newcomer is recommended asks for the {name} of all users")
+
+
+def test_newcomers_cost_the_same_however_many_users_there_are(model, ratings):
+    """Nothing that goes by user is read for them; what may be found once is found by the first list."""
+    known = rf.Ratings.from_arrays(["zoe", "zoe"], [50, 54], [5.0, 1.0])
+    first = model.fit(ratings).recommend(known, n=4)
+    view, hidden = model._view(), 0
+    for each in (view, *(getattr(view, name) for name in ("_predictor_", "_recommender_") if hasattr(view, name))):
+        for name in ("_users", "_user_counts", "_user_sums", "_user_effects", "_mean_user"):
+            if hasattr(each, name):
+                setattr(each, name, OutOfReach())
+                hidden += 1
+    assert hidden
+    again = model.recommend(known, n=4)
+    np.testing.assert_array_equal(again.items, first.items)
+    np.testing.assert_array_equal(again.scores, first.scores)
+
+
 def test_unknown_items_are_ignored(model, ratings, newcomers):
     """Ratings of items the model has not learned change nothing."""
     model.fit(ratings)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfill.data.scale import Ends, scale_of
+from rankfill.data.scale import Ends, changes_at, most_apart, scale_of
 
 FIVE_STARS = np.tile(np.arange(1.0, 6.0), 60)
 
@@ -73,3 +73,8 @@ def test_a_stream_has_the_scale_of_its_values_however_it_is_cut(values, parts):
 
 def same(ends, others):
     return np.array_equal(ends.lowest, others.lowest) and np.array_equal(ends.highest, others.highest)
+
+
+def test_a_stream_looks_at_its_scale_whenever_more_values_may_stand_apart():
+    for n in range(1, 20_000):
+        assert most_apart(n) == most_apart(n - 1) or changes_at(n)

@@ -111,3 +111,16 @@ def test_some_rows_are_those_rows():
     np.testing.assert_array_equal(filled(rows.of_rows(wanted)), np.where(wanted[:, None] < 0, 0, dense[wanted]))
     for first, last in ((0, 7), (2, 5), (4, 4), (6, 7)):
         np.testing.assert_array_equal(filled(rows.block(slice(first, last))), dense[first:last])
+
+
+def test_one_entry_makes_the_rows_that_arrays_of_it_make():
+    values = np.array([4.0], np.float32)
+    ours = Rows.of_one(7, values)
+    theirs = Rows(np.array([0, 1]), np.array([7], np.int32), values)
+    for one, other in zip(ours, theirs, strict=True):
+        same_bits(one, other)
+    assert (ours.n_rows, ours.n_columns) == (1, 8)
+    assert not ours.indices.flags.writeable
+    assert not ours.indptr.flags.writeable
+    with pytest.raises(ValueError, match="an index must be zero or more, found -1"):
+        Rows.of_one(-1, values)

@@ -37,6 +37,11 @@ def most_apart(n: int) -> int:
     return min(max(n // 1000, min(3, n // 100)), _KEPT - 1)
 
 
+def changes_at(n: int) -> bool:
+    """Whether `most_apart` may be another for n values than for one fewer."""
+    return n % 100 == 0
+
+
 @dataclass(frozen=True)
 class Ends:
     """The outermost of all values so far, ascending; never changed, so that readers may keep it.

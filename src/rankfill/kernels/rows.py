@@ -50,6 +50,16 @@ class Rows:
         _check_flat(indices, "indices", np.int32)
         return cls.__new__(cls)._take(indptr, indices, values)
 
+    @classmethod
+    def of_one(cls, index: int, values: NDArray[np.float32]) -> "Rows":
+        """One row with one entry, without what there is to check in many."""
+        if index < 0:
+            raise ValueError(f"an index must be zero or more, found {index}")
+        indices = own_and_read_only(np.array([index], np.int32))
+        return cls.__new__(cls)._set(
+            _native.Pattern.trusted(_ONE_ENTRY, indices, index + 1), _ONE_ENTRY, indices, values
+        )
+
     def _take(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> "Rows":
         indptr, indices = own_and_read_only(indptr), own_and_read_only(indices)
         return self._set(_native.Pattern(indptr, indices), indptr, indices, values)
@@ -187,6 +197,9 @@ def own_and_read_only(array: NDArray[Any]) -> NDArray[Any]:
     array = np.ascontiguousarray(array)
     array.flags.writeable = False
     return array.view()
+
+
+_ONE_ENTRY = own_and_read_only(np.array([0, 1], np.int64))
 
 
 def _check_flat(array: NDArray[Any], name: str, dtype: type[np.integer[Any]]) -> None:

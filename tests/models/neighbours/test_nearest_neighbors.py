@@ -183,7 +183,7 @@ def test_a_model_saved_without_history_knows_items_and_serves_newcomers(tmp_path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"side": "films"}, "side must be one of items, users, found 'films'"),
+        ({"side": "films"}, "side must be one of users, items, found 'films'"),
         ({"k": 0}, "k must be a whole number of at least 1, found 0"),
         ({"keep": 2.5}, "keep must be a whole number of at least 1"),
         ({"shrinkage": -1.0}, "shrinkage must be zero or a positive number"),

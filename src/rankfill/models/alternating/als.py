@@ -35,6 +35,7 @@ from rankfill.models.alternating import choice
 from rankfill.models.alternating.objective import AlternatingModel
 from rankfill.models.base.settings import (
     Nonnegative,
+    Side,
     check_no_negative,
     check_positive,
     check_word,
@@ -287,24 +288,18 @@ class ALS(AlternatingModel):
             return replace(ridge, block=_BLOCK)
         return replace(ridge, steps=_GRADIENT_STEPS) if solver == "conjugate-gradient" else ridge
 
-    def _ridges(self) -> tuple[Ridge, Ridge]:
-        n_users, n_items = (int((counts.array > 0).sum()) for counts in (self._user_counts, self._item_counts))
-        scalings = self._scalings(self.confidence_, n_users, n_items)
-        users, items = (replace(ridge, **each) for ridge, each in zip(super()._ridges(), scalings, strict=True))
-        return users, items
+    def _ridge(self, side: Side) -> Ridge:
+        ridge, n_others = super()._ridge(side), 0
+        if self._row_weighting[0] == "frequency":
+            others = self._item_counts if side == "users" else self._user_counts
+            n_others = int(np.count_nonzero(others.array))
+        return replace(ridge, **self._scaling(self.confidence_, n_others))
 
-    def _scalings(self, confidence: float, n_users: int, n_items: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """By what the penalty of a user and of an item is multiplied, in the words of the kernel."""
+    def _scaling(self, confidence: float, n_others: int) -> dict[str, Any]:
+        """By what the penalty of a row is multiplied, in the words of the kernel; so many rows has the other side."""
         weighting, exponent = self._row_weighting
-        users, items = (
-            {
-                "by_count": self._by_count,
-                "exponent": exponent,
-                "base": n_others / confidence if weighting == "frequency" else 0.0,
-            }
-            for n_others in (n_items, n_users)
-        )
-        return users, items
+        base = n_others / confidence if weighting == "frequency" else 0.0
+        return {"by_count": weighting != "constant", "exponent": exponent, "base": base}
 
     @property
     def _row_weighting(self) -> tuple[Weighting, float]:

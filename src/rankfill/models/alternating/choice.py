@@ -76,8 +76,8 @@ def unit_of_penalty(model: "ALS", ratings: Ratings, weight: float) -> float:
     """λ₁, for an ordinary rating of that weight."""
     counts = [rows.counts()[rows.counts() > 0] for rows in (ratings.by_user, ratings.by_item)]
     noise = norm_of_noise(len(ratings), len(counts[0]), len(counts[1]))
-    scalings = model._scalings(weight / (ratings.mean() or 1.0), len(counts[0]), len(counts[1]))
-    ridges = [Ridge(rank=1, penalty=1.0, **scaling) for scaling in scalings]
+    confidence = weight / (ratings.mean() or 1.0)
+    ridges = [Ridge(rank=1, penalty=1.0, **model._scaling(confidence, len(others))) for others in counts[::-1]]
     scales = [np.average(ridge.scales(n), weights=n) for ridge, n in zip(ridges, counts, strict=True)]
     return float(noise * (1 + weight) ** 0.75 / math.sqrt(scales[0] * scales[1]))
 

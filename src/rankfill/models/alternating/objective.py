@@ -32,6 +32,7 @@ from rankfill.models.base.nonnegative import project
 from rankfill.models.base.settings import (
     LARGEST,
     Nonnegative,
+    Side,
     Weighting,
     check_positive,
     check_training,
@@ -72,7 +73,7 @@ class AlternatingModel(FactorModel):
         exponent, moving = self._unit_exponent, self._in_units()
         rows = padded(known.n_users, self._width)
         rows[:, self.rank_ + 1 : self._width] = 1
-        solve_rows(_in_units(known, exponent).by_user, rows, moving._items.array, moving._ridges()[0])
+        solve_rows(_in_units(known, exponent).by_user, rows, moving._items.array, moving._ridge_of_users())
         return self._users_in_units(rows, -exponent)[:, : self._width]
 
     def _check(self, ratings: Ratings) -> None:
@@ -182,22 +183,25 @@ class AlternatingModel(FactorModel):
 
     def _ridges(self) -> tuple[Ridge, Ridge]:
         """What a row of the users solves and what one of the items."""
-        users, items = (
-            Ridge(
-                rank=self.rank_,
-                penalty=self.penalty_,
-                bias_penalty=self.bias_penalty_,
-                by_count=self._by_count,
-                nonnegative=self.nonnegative in ("both", side),
-                offset=self.offset_,
-                confidence=self._confidence,
-            )
-            for side in ("users", "items")
+        return self._ridge("users"), self._ridge("items")
+
+    def _ridge(self, side: Side) -> Ridge:
+        """What a row of that side solves."""
+        ridge = Ridge(
+            rank=self.rank_,
+            penalty=self.penalty_,
+            bias_penalty=self.bias_penalty_,
+            by_count=self._by_count,
+            nonnegative=self.nonnegative in ("both", side),
+            offset=self.offset_,
+            confidence=self._confidence,
         )
-        return (users.of_users(), items.of_items()) if self.biased_ else (users, items)
+        if not self.biased_:
+            return ridge
+        return ridge.of_users() if side == "users" else ridge.of_items()
 
     def _ridge_of_users(self) -> Ridge:
-        return self._ridges()[0]
+        return self._ridge("users")
 
     def _objective_and_error(self, ratings: Ratings, errors: SquaredErrors) -> tuple[float, float]:
         """The objective and the error on the ratings learned from."""

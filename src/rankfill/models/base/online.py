@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.checks import finite_float32
-from rankfill.data.scale import Ends, most_apart
+from rankfill.data.scale import Ends, changes_at
 from rankfill.data.vocabulary import Id
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.forgetting import Left
@@ -323,7 +323,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
         if not self._ends.hold(value):
             self._ends = self._ends.joined(np.array([value], np.float32))
             self.range_ = self._ends.scale(self.n_ratings_)
-        elif most_apart(self.n_ratings_ - 1) != most_apart(self.n_ratings_):
+        elif changes_at(self.n_ratings_):
             self.range_ = self._ends.scale(self.n_ratings_)
         if self._seen is not None:
             self._seen.add_one(user, item)

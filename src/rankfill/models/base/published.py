@@ -8,6 +8,7 @@ given while a row is moving may use numbers from before and after.
 
 import threading
 from abc import ABC
+from itertools import compress
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -53,9 +54,10 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
     def _renew_view(self) -> None:
         """Lets readers see what has been learned up to now."""
         view = object.__new__(type(self))
-        view.__dict__ = {
-            name: value.frozen() if type(value) in _GROWING else value for name, value in self.__dict__.items()
-        }
+        now, shown = self.__dict__, view.__dict__
+        shown.update(now)
+        for name in compress(now, map(_GROWING.__contains__, map(type, now.values()))):
+            shown[name] = now[name].frozen()
         view._published = None
         self._published = view
 

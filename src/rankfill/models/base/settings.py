@@ -20,6 +20,9 @@ from rankfill.shown import shown
 Nonnegative = Literal["both", "items", "users", "none"]
 """Which sides must not be negative."""
 
+Side = Literal["users", "items"]
+"""Which side is compared, learned column by column, or meant."""
+
 Weighting = Literal["constant", "count"]
 """Whether every row is penalised alike, or in proportion to how many ratings it has."""
 

@@ -48,7 +48,15 @@ def check_size(ratings: Ratings) -> None:
         )
 
 
+def all_finite(rows: NDArray[np.float32]) -> bool:
+    """Whether there is neither NaN nor an infinity among them."""
+    if rows.size <= 256:  # a single rating has no time for more: finite squares have finite roots
+        return math.isfinite(np.vdot(rows, rows)) or bool(np.isfinite(rows).all())
+    with np.errstate(invalid="ignore"):  # takes no memory where there are many
+        return math.isfinite(rows.sum(dtype=np.float64))
+
+
 def check_finite(rows: NDArray[np.float32], remedy: str) -> None:
     """Refuses rows that single precision cannot hold."""
-    if not np.isfinite(rows).all():
+    if not all_finite(rows):
         raise ValueError(f"the factors are larger than single precision can hold; {remedy}")

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
 from rankfill.kernels.columns import ColumnRule, ColumnSums, broyden_columns
-from rankfill.models.base.settings import check_positive, check_whole
-from rankfill.models.columns.model import Side
+from rankfill.models.base.settings import Side, check_positive, check_whole
 from rankfill.models.columns.online import OnlineColumnModel
 
 PENALTY, PENALTY_ALONE = 100.0, 10.0

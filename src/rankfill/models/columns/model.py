@@ -9,7 +9,7 @@ y_k ≈ μ + b_k + b + C x_k, b the biases of the rows. A pass takes every colum
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,13 @@ from rankfill.kernels import Ridge, Rows, padded
 from rankfill.kernels.columns import ColumnRule, ColumnSums, DictionaryGram, solve_columns
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.online import OnlineFactorModel
-from rankfill.models.base.settings import check_positive, check_training, check_whole, check_word
+from rankfill.models.base.settings import Side, check_positive, check_training, check_whole, check_word
 from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import Callback, Training, order_seed
-from rankfill.models.base.units import check_finite, check_size, exponent_of, rows_in_units
+from rankfill.models.base.units import all_finite, check_finite, check_size, exponent_of, rows_in_units
 from rankfill.models.bias import Bias
 from rankfill.models.columns.statistics import StreamStatistics
 from rankfill.models.columns.stream import Entries, OpenColumn
-
-Side = Literal["users", "items"]
 
 START = 0.05
 """The size of the factors of C at the start beside biases, as a share of what they would be without."""
@@ -149,7 +147,7 @@ class ColumnModel(OnlineFactorModel):
         return ColumnSums(sums.objective * scale, sums.squared * scale)
 
     def _check_growth(self, squared: float, most: float, *rows: NDArray[np.float32]) -> None:
-        if not squared <= most or not all(np.isfinite(each).all() for each in rows):
+        if not squared <= most or not all(map(all_finite, rows)):
             raise ValueError(f"the factors grow without end on these ratings; {self._remedy}")
 
     def _in_units(self, rows: NDArray[np.float32], side: Side, exponent: int) -> NDArray[np.float32]:

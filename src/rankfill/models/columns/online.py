@@ -8,6 +8,8 @@ the ratings changes to s', C is multiplied by √(s'/s) and x divided by it: the
 from which it would have started, and the penalties, which are in units of s, mean what they did.
 """
 
+import sys
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -120,10 +122,11 @@ class OnlineColumnModel(ColumnModel):
         """Learns runs of different columns, all rows known before the last of them."""
         self._change_unit(runs[0].unit)
         moving, dictionary = self._factors_of_columns()
-        columns, entries = np.array([run.column for run in runs]), rows_of(runs)
-        x, known = np.ascontiguousarray(moving[columns]), runs[-1].known
+        columns = [run.column for run in runs] if len(runs) > 1 else slice(runs[0].column, runs[0].column + 1)
+        entries, known = rows_of(runs), runs[-1].known
+        x = moving[columns].copy()
         self._gram.of_rows(known)
         order = np.arange(len(runs), dtype=np.int32)
         sums = self._steps_in_units(entries, order, x, dictionary[:known], self._rule(0))
-        self._check_growth(sums.squared, np.finfo(np.float64).max, x, dictionary[entries.indices])
+        self._check_growth(sums.squared, sys.float_info.max, x, dictionary[entries.indices])
         moving[columns] = x

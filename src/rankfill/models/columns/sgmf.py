@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
 from rankfill.kernels.columns import ColumnRule, ColumnSums, gradient_columns
-from rankfill.models.base.settings import check_positive
-from rankfill.models.columns.model import Side
+from rankfill.models.base.settings import Side, check_positive
 from rankfill.models.columns.online import OnlineColumnModel
 
 SLOWER = 25

@@ -113,6 +113,8 @@ def _starts(entries: Entries, last: Run | None) -> Iterator[int]:
 
 def rows_of(runs: list[Run]) -> Rows:
     """The entries less the centres, a row for each run; within a row they ascend."""
+    if len(runs) == 1 and len(runs[0].rows) == 1:
+        return Rows.of_one(int(runs[0].rows[0]), runs[0].values - np.float32(runs[0].centre))
     rows, targets = zip(*map(_ascending, runs), strict=True)
     indptr = np.array([0, *accumulate(map(len, rows))], np.int64)
     if len(runs) == 1:
@@ -122,8 +124,6 @@ def rows_of(runs: list[Run]) -> Rows:
 
 def _ascending(run: Run) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     targets = run.values - np.float32(run.centre)
-    if len(targets) == 1:
-        return run.rows.copy(), targets
     order = run.rows.argsort()
     return run.rows[order], targets[order]
 

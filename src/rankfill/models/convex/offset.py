@@ -48,11 +48,12 @@ class OffsetModel(FactorModel):
             rows[:, self.rank_] = Bias().shrunk_mean(known.user_indices, left_over, known.n_users)
             rows[:, self.rank_ + 1] = 1
         if self.rank_:
-            by_count = self.weighting == "count"
-            rated = int((self._user_counts.array > 0).sum())
+            by_count, penalty = self.weighting == "count", self.penalty_
+            if by_count:
+                penalty *= int(np.count_nonzero(self._user_counts.array)) / self.n_ratings_
             ridge = Ridge(
                 rank=self.rank_,
-                penalty=self.penalty_ * rated / self.n_ratings_ if by_count else self.penalty_,
+                penalty=penalty,
                 by_count=by_count,
                 offset=self.offset_,
                 held_column=self.rank_ + 1 if self.biased_ else -1,

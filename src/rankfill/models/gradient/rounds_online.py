@@ -11,7 +11,8 @@ from rankfill.kernels import Growing, RowPair
 from rankfill.kernels.gradients import GradientRule, gradient_online
 from rankfill.models.base.means import MeanRow
 from rankfill.models.base.online import OnlineFactorModel
-from rankfill.models.gradient.scaled import SHRINKAGES, ScaledFactorModel, all_finite
+from rankfill.models.base.units import all_finite
+from rankfill.models.gradient.scaled import SHRINKAGES, ScaledFactorModel
 from rankfill.models.gradient.stream_units import KEPT, StreamUnits, still_to_come, stretches
 
 Distinct = tuple[NDArray[np.int32] | slice, NDArray[np.int32]]

@@ -27,6 +27,7 @@ from rankfill.models.base.settings import (
 )
 from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import order_seed
+from rankfill.models.base.units import all_finite
 from rankfill.models.bias import Bias
 
 START, START_ALONE = 0.3, 0.1
@@ -223,14 +224,6 @@ class ScaledFactorModel(FactorModel):
             total += self._scale * float(held @ np.square(factors, dtype=np.float64).sum(axis=1))
             total += self._bias_share * float(held @ np.square(biases, dtype=np.float64)) if self.biased_ else 0.0
         return 0.5 * total
-
-
-def all_finite(rows: NDArray[np.float32]) -> bool:
-    """Whether there is neither NaN nor an infinity among them."""
-    if rows.size <= 256:
-        return bool(np.isfinite(rows).all())
-    with np.errstate(invalid="ignore"):  # takes no memory where there are many
-        return math.isfinite(rows.sum(dtype=np.float64))
 
 
 def nearest_scale(size: float) -> float:

@@ -23,12 +23,12 @@ from rankfill.kernels.neighbours import (
 from rankfill.models.base.best_of_scores import best_of
 from rankfill.models.base.online import OnlineModel
 from rankfill.models.base.reasons import OwnRatings, Reading
+from rankfill.models.base.settings import Side
 from rankfill.models.bias import Bias, bias_of
 from rankfill.models.neighbours.entries import (
     EMPTY,
     Baseline,
     Centre,
-    Side,
     Sides,
     deviations,
     deviations_of_newcomers,
@@ -78,6 +78,7 @@ class NeighbourAnswers(OnlineModel):
     _weights: NDArray[np.float32] | None
     _sides: Sides
     _turned: Rows | None
+    _baseline_model: Bias | None
 
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
         """What people not in training rated, less its baseline; the model itself stays unchanged.
@@ -298,6 +299,12 @@ class NeighbourAnswers(OnlineModel):
         return Ratings(self.users_, self.items_, by_user._replace(values=self._ratings))
 
     def _bias(self) -> Bias:
-        bias = bias_of(self._user_effects, self._item_effects, self._level)
-        bias.set_params(effects={"effects": "both", "means": self.side, "none": "none"}[self.baseline])
-        return bias if self.baseline == "effects" else bias.set_params(shrinkage=0.0)
+        """The baseline as a model of its own, made when it is first asked for."""
+        bias = self._baseline_model
+        if bias is None:
+            bias = bias_of(self._user_effects, self._item_effects, self._level)
+            bias.set_params(effects={"effects": "both", "means": self.side, "none": "none"}[self.baseline])
+            if self.baseline != "effects":
+                bias.set_params(shrinkage=0.0)
+            self._baseline_model = bias
+        return bias

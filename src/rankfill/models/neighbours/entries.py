@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
+from rankfill.models.base.settings import Side
 from rankfill.models.bias import Bias, bias_of
 
-Side = Literal["items", "users"]
 Baseline = Literal["effects", "means", "none"]
 Centre = Literal["baseline", "vector", "common"]
 

@@ -30,7 +30,7 @@ from rankfill.kernels.neighbours import Near, Similarity, neighbour_weights
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.held_out import Predict, choose_held_out
 from rankfill.models.base.seen import SeenItems
-from rankfill.models.base.settings import check_positive, check_seed, check_whole, check_word
+from rankfill.models.base.settings import Side, check_positive, check_seed, check_whole, check_word
 from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.neighbours.answers import NeighbourAnswers, Weights
@@ -38,7 +38,6 @@ from rankfill.models.neighbours.entries import (
     EMPTY,
     Baseline,
     Centre,
-    Side,
     Sides,
     baseline_of,
     deviations,
@@ -240,7 +239,7 @@ class NearestNeighbors(NeighbourAnswers):
         """Sets the baseline, and the ratings as they are and less the baseline."""
         bias = baseline_of(ratings, self.baseline, self.side)
         self._ratings, self._level = ratings.values, bias.mean_
-        self._user_effects, self._item_effects = bias.user_factors_, bias.item_factors_
+        self._user_effects, self._item_effects, self._baseline_model = bias.user_factors_, bias.item_factors_, None
         self._sides = sides_of(less_baseline(ratings, bias, self.baseline), ratings.n_items, self.side)
 
     def _compare(self, ratings: Ratings, rows: NDArray[np.int32]) -> Near:
@@ -351,6 +350,6 @@ class NearestNeighbors(NeighbourAnswers):
             raise ValueError("near.indices holds rows that are not there")
         indptr = np.append(indptr, np.full(n_users + 1 - len(indptr), indptr[-1]))
         ratings = Ratings(self.users_, self.items_, Rows.taking(indptr, items, self._ratings))
+        self._turned = self._baseline_model = None
         self._sides = sides_of(less_baseline(ratings, self._bias(), self.baseline), n_items, self.side)
-        self._turned = None
         self._renew_view()
