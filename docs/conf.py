@@ -1,11 +1,15 @@
 """The documentation site: `make docs` builds it, with the pictures of the gallery, into build/docs/html."""
 
+import inspect
 import logging
 import re
 from importlib.metadata import version as installed_version
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from docutils import nodes
+from matplotlib.figure import Figure
+from sphinx_gallery.scrapers import figure_rst
 
 mpl.use("agg")
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
@@ -42,6 +46,19 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+
+def figures_of_rankfill(block, block_vars, gallery_conf):
+    """What functions of rankfill have drawn in an example: pyplot, by which others are found, does not know it."""
+    known = [plt.figure(number) for number in plt.get_fignums()]
+    paths = []
+    for value in block_vars["example_globals"].values():
+        if isinstance(value, Figure) and value not in known and not getattr(value, "_is_in_the_gallery", False):
+            paths.append(next(block_vars["image_path_iterator"]))
+            value.savefig(paths[-1])
+            value._is_in_the_gallery = True
+    return figure_rst(paths, gallery_conf["src_dir"])
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -50,6 +67,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "image_scrapers": ("matplotlib", figures_of_rankfill),
     "plot_gallery": "True",
     "abort_on_example_error": True,
 }
@@ -66,6 +84,15 @@ def escape_attributes(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r"_(?=[,)])", r"\\_", line) if " : " in line else line for line in lines]
 
 
+def signature_of_init(app, what, name, obj, options, signature, return_annotation):
+    """Models take their settings in `__init__`; their `__new__` takes whatever comes."""
+    if what != "class" or signature != "(*_, **__)":
+        return None
+    taken = [each.replace(annotation=each.empty) for each in inspect.signature(obj).parameters.values()]
+    return str(inspect.Signature(taken)), None
+
+
 def setup(app):
     app.add_role("code_or_name", code_role)
+    app.connect("autodoc-process-signature", signature_of_init)
     app.connect("autodoc-process-docstring", escape_attributes, priority=400)  # before numpydoc reads it
