@@ -6,6 +6,7 @@ The command line prints what the docstrings of the models say, so a gap here is 
 import ast
 import dataclasses
 import inspect
+import re
 import types
 from pathlib import Path
 
@@ -167,6 +168,31 @@ def test_no_sentence_anywhere_begins_with_of():
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and str(node.value.value)[:3] == "Of "
     ]
     assert not found, f"begin these with a noun or a verb: {', '.join(found)}"
+
+
+def messages():
+    """Every text in the sources, with a gap where a value is put in."""
+    for path in sorted((SOURCES / "rankfill").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(each.value if isinstance(each, ast.Constant) else "\0" for each in node.values)
+
+
+def test_messages_in_the_catalogue_of_warnings_and_errors_are_those_of_the_library():
+    page = (SOURCES.parent / "docs" / "warnings.md").read_text()
+    terms = re.findall(r"^(.*)\n: ", page, flags=re.MULTILINE)
+    quoted = [each for term in terms for each in re.findall("`([^`]+ [^`]+)`", term)]
+    assert len(quoted) >= 30
+    everything = list(messages())
+    unknown = []
+    for message in quoted:
+        parts = [part.strip(" ;:,") for part in re.split(r"<[^>]*>|…|'\d+'", message)]
+        wanted = [part for part in parts if len(part) > 3]
+        if not any(all(part in text for part in wanted) for text in everything):
+            unknown.append(message)
+    assert not unknown, "docs/warnings.md quotes what the library does not say: " + "; ".join(unknown)
 
 
 def report(name, thing, problems):

@@ -1,6 +1,8 @@
 """Makes docs/results/papers.md and its pictures from what `rankfill reproduce` left in a folder.
 
 rankfill reproduce --all -o results && python tools/papers_page.py results
+
+What is not in the folder stays on the page as it was, so that one experiment can be run anew.
 """
 
 import re
@@ -25,10 +27,12 @@ your copy of those the same commands take `--dataset ml-10m`, `netflix`, `yahoo-
 
 
 def section(name: str, folder: Path, pictures: Path) -> str:
-    """A report as part of the page; its pictures are copied."""
+    """A report as part of the page; its pictures take the place of older ones."""
     text = (folder / "report.md").read_text(encoding="utf-8")
     data, _, rest = text.partition("\n\n# ")
     rest = re.sub(r"\nAll figures: .*\n", "\n", rest)
+    for old in pictures.glob(f"{name}-*.png"):
+        old.unlink()
     for picture in sorted(folder.glob("*.png")):
         shutil.copy(picture, pictures / f"{name}-{picture.name}")
     rest = re.sub(r"!\[(.*?)\]\((.*?)\)", rf"![{name}, \1](papers/{name}-\2)", rest)
@@ -36,16 +40,21 @@ def section(name: str, folder: Path, pictures: Path) -> str:
     return f"## {head}\n\n{body.strip()}\n\n{data}\n"
 
 
+def sections_of(page: str) -> dict[str, str]:
+    """The parts of a page by the names of their experiments."""
+    return {part.partition("\n")[0]: f"## {part.strip()}\n" for part in page.split("\n## ")[1:]}
+
+
 def main(results: Path) -> None:
-    pictures = TARGET / "papers"
+    page, pictures = TARGET / "papers.md", TARGET / "papers"
     pictures.mkdir(exist_ok=True)
-    for old in pictures.glob("*.png"):
-        old.unlink()
-    found = [name for name in experiments() if (results / name / "report.md").is_file()]
-    parts = [section(name, results / name, pictures) for name in found]
-    missing = ", ".join(f"`{name}`" for name in experiments() if name not in found)
+    parts = sections_of(page.read_text(encoding="utf-8")) if page.is_file() else {}
+    for name in experiments():
+        if (results / name / "report.md").is_file():
+            parts[name] = section(name, results / name, pictures)
+    missing = ", ".join(f"`{name}`" for name in experiments() if name not in parts)
     absent = f"Not run for this page: {missing}.\n\n" if missing else ""
-    (TARGET / "papers.md").write_text(HEAD + absent + "\n".join(parts), encoding="utf-8")
+    page.write_text(HEAD + absent + "\n".join(parts[name] for name in experiments() if name in parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
