@@ -1,12 +1,16 @@
 """What has to name every model agrees with `MODELS`, or the failure says which line to add where."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import rankfill as rf
+from rankfill import evaluation, images, linear, plots
+from rankfill.data import datasets, synthetic
 
 ROOT = Path(__file__).parents[1]
 STUB, CHOOSING, API = ROOT / "src/rankfill/__init__.pyi", ROOT / "docs/choosing.md", ROOT / "docs/api.md"
@@ -69,6 +73,16 @@ def test_the_table_of_models_tells_the_truth() -> None:
 @pytest.mark.parametrize("name", [name for name in rf.__all__ if callable(getattr(rf, name))])
 def test_the_api_lists_every_public_name(name: str) -> None:
     assert re.search(rf"^   {name}$", API.read_text(), flags=re.MULTILINE), f"add {name} to {API.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("module", [evaluation, images, linear, plots, datasets, synthetic])
+def test_the_api_lists_the_functions_and_classes_of_a_module(module: ModuleType) -> None:
+    names = [
+        name for name in module.__all__ if inspect.isfunction(thing := getattr(module, name)) or inspect.isclass(thing)
+    ]
+    listed = set(re.findall(r"^   (?:\w+\.)*(\w+)$", API.read_text(), flags=re.MULTILINE))
+    assert names
+    assert not (missing := set(names) - listed), f"add {', '.join(sorted(missing))} to {API.relative_to(ROOT)}"
 
 
 def test_nothing_is_listed_that_is_not_there() -> None:
