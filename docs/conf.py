@@ -6,7 +6,6 @@ import re
 from importlib.metadata import version as installed_version
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
@@ -49,13 +48,13 @@ numpydoc_xref_param_type = False
 
 def figures_of_rankfill(block, block_vars, gallery_conf):
     """What functions of rankfill have drawn in an example: pyplot, by which others are found, does not know it."""
-    known = [plt.figure(number) for number in plt.get_fignums()]
     paths = []
     for value in block_vars["example_globals"].values():
-        if isinstance(value, Figure) and value not in known and not getattr(value, "_is_in_the_gallery", False):
+        unseen = isinstance(value, Figure) and value.canvas.manager is None and not hasattr(value, "in_gallery")
+        if unseen:
             paths.append(next(block_vars["image_path_iterator"]))
             value.savefig(paths[-1])
-            value._is_in_the_gallery = True
+            value.in_gallery = True
     return figure_rst(paths, gallery_conf["src_dir"])
 
 

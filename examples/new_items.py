@@ -31,7 +31,7 @@ figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for offset, (label, errors) in zip((-0.2, 0.2), rows.items(), strict=True):
     axes.barh(np.arange(len(errors)) + offset, list(errors.values()), height=0.38, label=label)
 axes.set(yticks=range(len(models)), yticklabels=list(models), xlabel="RMSE on films without ratings, shorter is better")
-axes.legend(loc="lower right")
+figure.legend(loc="outside upper right", ncols=2, frameon=False)
 
 # %%
 # Films that come out tomorrow compete with all others.
