@@ -55,12 +55,31 @@ def test_a_store_teaches_the_same_bits_as_memory(name, which, request, tmp_path,
     np.testing.assert_array_equal(mine.recommend(everybody, 3).items, theirs.recommend(everybody, 3).items)
 
 
+@pytest.mark.parametrize("name", FROM_STORE)
+def test_a_part_of_a_store_teaches_and_tests_as_one_in_memory(name, ratings, other_ratings, tmp_path, small_blocks):
+    store = rf.store_ratings(ratings, tmp_path / "ratings.store")
+    parts, expected = rf.split(store, 0.3), rf.split(ratings, 0.3)
+    mine, theirs = (of_ratings(name).fit(train, validation=test) for train, test in (parts, expected))
+    same(mine, theirs)
+    assert rf.evaluate(mine, parts[1], n=3) == pytest.approx(rf.evaluate(theirs, expected[1], n=3), abs=0, nan_ok=True)
+    everybody = ratings.users.ids()
+    np.testing.assert_array_equal(mine.recommend(everybody, 3).items, theirs.recommend(everybody, 3).items)
+    np.testing.assert_array_equal(mine.recommend(everybody[4], 3).items, theirs.recommend(everybody[4], 3).items)
+    np.testing.assert_array_equal(mine.recommend(parts[1], 3).items, theirs.recommend(expected[1], 3).items)
+    np.testing.assert_array_equal(mine.fold_in(parts[1]), theirs.fold_in(expected[1]))
+    mine.save(tmp_path / "m.rankfill")
+    same(rf.load(tmp_path / "m.rankfill"), theirs)
+    if hasattr(mine, "partial_fit"):
+        same(mine.partial_fit(other_ratings), theirs.partial_fit(other_ratings))
+
+
 @pytest.mark.parametrize("name", sorted(set(RATING_MODELS) - set(FROM_STORE)))
 def test_other_models_say_what_to_do(name, ratings, tmp_path):
     store = rf.store_ratings(ratings, tmp_path / "ratings.store")
-    with pytest.raises(ValueError, match=r"needs all ratings in memory.*fit\(store.load\(\)\)"):
-        of_ratings(name).fit(store)
-    of_ratings(name).fit(store.load())
+    for on_disk in (store, rf.split(store, 0.3)[0]):
+        with pytest.raises(ValueError, match=r"needs all ratings in memory.*fit\(store.load\(\)\)"):
+            of_ratings(name).fit(on_disk)
+        of_ratings(name).fit(on_disk.load())
 
 
 @pytest.mark.parametrize("name", FROM_STORE)
@@ -84,6 +103,69 @@ def test_a_fit_from_a_store_goes_on_from_its_checkpoint(ratings, tmp_path):
     other = rf.store_ratings(ratings.select(np.arange(len(ratings)) > 0), tmp_path / "other.store")
     with pytest.raises(ValueError, match="of a fit with other ratings"):
         rf.PassiveAggressive(rank=3, passes=6, tol=None).fit(other, checkpoint=folder, every=3)
+
+
+def test_a_fit_from_a_part_goes_on_from_its_checkpoint(ratings, tmp_path):
+    store = rf.store_ratings(ratings, tmp_path / "ratings.store")
+    whole = rf.PassiveAggressive(rank=3, passes=6, tol=None).fit(rf.split(store, 0.3)[0])
+    told = {"checkpoint": tmp_path / "checkpoint", "every": 3}
+    rf.PassiveAggressive(rank=3, passes=3, tol=None).fit(rf.split(store, 0.3)[0], **told)
+    same(rf.PassiveAggressive(rank=3, passes=6, tol=None).fit(rf.split(store, 0.3)[0], **told), whole)
+    with pytest.raises(ValueError, match="of a fit with other ratings"):
+        rf.PassiveAggressive(rank=3, passes=6, tol=None).fit(rf.split(store, 0.3, seed=1)[0], **told)
+
+
+@pytest.fixture(params=["store", "part"])
+def twice(request, ratings, tmp_path, small_blocks):
+    """The same ratings on disk and in memory."""
+    store = rf.store_ratings(ratings, tmp_path / "ratings.store")
+    return (store, ratings) if request.param == "store" else (rf.split(store, 0.2)[0], rf.split(ratings, 0.2)[0])
+
+
+def test_cross_validation_and_tuning_find_the_same(twice):
+    errors = [rf.cross_validate(rf.ALS(rank=2, passes=2), each, 3).errors for each in twice]
+    np.testing.assert_array_equal(*errors)
+    errors = [rf.cross_validate(rf.PassiveAggressive(rank=2), each, 3, measure="ndcg@3").errors for each in twice]
+    np.testing.assert_array_equal(*errors)
+    grid = {"penalty": [0.1, 1.0]}
+    found = [rf.tune(rf.ALS(rank=2, passes=2), each, grid=grid, folds=2) for each in twice]
+    assert found[0].best_params == found[1].best_params
+    np.testing.assert_array_equal(*([trial.errors for trial in each.trials] for each in found))
+    same(*(each.best_model for each in found))
+    with pytest.raises(ValueError, match=r"needs all ratings in memory.*fit\(store.load\(\)\)"):
+        rf.cross_validate(rf.SoftImpute(), twice[0], 3)
+
+
+def in_memory(ratings):
+    return ratings if type(ratings) is rf.Ratings else ratings.load()
+
+
+READERS = {
+    "to_frame": lambda ratings: ratings.to_frame("pandas").to_dict(),
+    "to_sparse": lambda ratings: ratings.to_sparse().toarray(),
+    "describe": lambda ratings: ratings.describe(),
+    "shifted": lambda ratings: ratings.shifted().values,
+    "filter": lambda ratings: ratings.filter(min_user=3).values,
+    "of_users": lambda ratings: ratings.of_users(ratings.users.ids()[:3]).values,
+    "of_items": lambda ratings: ratings.of_items(ratings.items.ids()[:3]).values,
+    "select": lambda ratings: ratings.select(ratings.values > 3).values,
+    "concat": lambda ratings: rf.Ratings.concat([ratings]).values,
+    "stream_order": lambda ratings: np.sort(ratings.stream_order()),
+    "sample_submatrix": lambda ratings: rf.sample_submatrix(ratings, 0.9, 1).values,
+    "with_values": lambda ratings: ratings.with_values(np.negative).values,
+    "certificate": lambda ratings: rf.certificate(rf.SoftImpute(penalty=1.0).fit(in_memory(ratings)), ratings).gap,
+    "topics": lambda ratings: repr(rf.topics(rf.PassiveAggressive(rank=2, C=0.1).fit(ratings), n=2)),
+    "accepted": lambda ratings: rf.as_ratings(ratings).mean(),
+}
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_whatever_reads_ratings_reads_them_on_disk(name, twice):
+    mine, theirs = map(READERS[name], twice)
+    if isinstance(mine, np.ndarray):
+        np.testing.assert_array_equal(mine, theirs)
+    else:
+        assert mine == pytest.approx(theirs, rel=1e-12) if isinstance(mine, float) else mine == theirs
 
 
 def test_streams_tuning_and_cross_validation_take_a_store(ratings, tmp_path):

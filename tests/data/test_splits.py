@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankfill as rf
 from rankfill.data import Ratings, split
 
 WAYS = ("user", "entry", "time", "last")
@@ -184,3 +185,36 @@ def test_a_million_ratings_are_split_by_user():
     assert len(held_out) == round(0.1 * len(users))
     assert abs(held_out.by_user.counts() - 0.1 * counts[counts > 0]).max() < 1
     assert len(train) + len(held_out) == len(users)
+
+
+def marks_of_all_at_once(ratings, test, by, seed):
+    """The same rules, with one sort of all ratings instead of one for each piece."""
+    random, n = np.random.default_rng(seed), len(ratings)
+    chosen = np.zeros(n, dtype=bool)
+    if by == "entry":
+        chosen[random.permutation(n)[:test]] = True
+    elif by == "time":
+        chosen[np.argsort(ratings.timestamps, kind="stable")[n - test :]] = True
+    else:
+        ranks = random.integers(2**32, size=n)
+        if by == "last":
+            ranks[np.argsort(ratings.timestamps, kind="stable")[::-1]] = np.arange(n)
+        in_order = np.lexsort((ranks, ratings.user_indices))
+        counts = ratings.by_user.counts()
+        place = np.arange(n) - np.repeat(ratings.by_user.indptr[:-1], counts)
+        chosen[in_order[place < np.repeat(np.minimum(counts - 1, test), counts)]] = True
+    return chosen
+
+
+@pytest.mark.parametrize(("by", "test"), [("user", 4), ("last", 4), ("entry", 333), ("time", 333), ("time", 1)])
+@pytest.mark.parametrize("span", [3, 1000, 2**62])
+def test_pieces_are_marked_as_all_ratings_at_once_would_be(by, test, span, monkeypatch):
+    monkeypatch.setattr("rankfill.kernels.rows.PIECE", 90)
+    monkeypatch.setattr("rankfill.data.splits._AT_ONCE", 70)
+    monkeypatch.setattr("rankfill.data.splits._BINS", 5)
+    made = rf.synthetic.low_rank(70, 30, n_ratings=1000, seed=2)
+    times = np.random.default_rng(span).integers(-span, span, 1000)
+    ratings = rf.Ratings(made.users, made.items, made.by_user, times)
+    chosen = marks_of_all_at_once(ratings, test, by, seed=6)
+    train, held_out = rf.split(ratings, test, by=by, seed=6)
+    assert (train, held_out) == (ratings.select(~chosen), ratings.select(chosen))

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import rankfill as rf
 from rankfill.data.folds import stratified_folds
-from rankfill.evaluation.cross_validation import fold_numbers, fold_pair
+from rankfill.evaluation.cross_validation import fold_parts
 from rankfill.objectives.measures import MEASURES
 
 
@@ -77,9 +77,9 @@ def test_what_cannot_be_is_refused_in_words(ratings):
 def test_any_measure_is_that_of_evaluate_in_each_fold(ratings, measure, liked):
     model = rf.SGD(rank=2, passes=2)
     found = rf.cross_validate(model, ratings, 3, measure=measure, liked=liked, seed=1)
-    fold_of_each = fold_numbers(ratings, 3, 1)
+    parts = fold_parts(ratings, 3, 1)
     for fold in range(3):
-        train, test = fold_pair(ratings, fold_of_each, fold)
+        train, test = parts.rest(fold), parts.part(fold)
         expected = rf.evaluate(clone(model).fit(train), test, scores=[measure], liked=liked)
         assert found.errors[fold] == pytest.approx(expected[measure], rel=1e-6)
     assert found.measure == {"recall": "recall@10"}.get(measure, measure)

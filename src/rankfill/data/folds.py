@@ -7,11 +7,14 @@ therefore keeps its fold when a file is read again, in batches, or after it has 
 `stratified_folds` give every fold an equal share of each user's ratings; for that they have to see all of them.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankfill.data.ratings import Ratings
 from rankfill.data.vocabulary import as_keys
+from rankfill.kernels import Rows
 from rankfill.kernels.hashing import Arrays
 from rankfill.shown import shown
 
@@ -59,14 +62,27 @@ def stratified_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.
     >>> stratified_folds(ratings, folds=2)
     array([1, 0, 0, 1, 1, 0, 0])
     """
+    return np.concatenate(list(stratified_pieces(ratings, folds, seed)))
+
+
+def stratified_pieces(ratings: Ratings, folds: int, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+    """The same, piece by piece of `ratings.by_user`: rows in random order, each shuffled, are dealt like cards."""
     check_folds(folds)
     random = np.random.default_rng(seed)
-    rows = random.permutation(ratings.n_users)[ratings.user_indices]
-    # Row in the high bits, chance in the low ones: rows in random order, each shuffled, to be dealt like cards.
-    shuffled = np.argsort((rows << 32) | random.integers(2**32, size=len(rows)), kind="stable")
-    dealt = np.empty(len(rows), dtype=np.int64)
-    dealt[shuffled] = np.arange(len(rows)) % folds
-    return dealt
+    order, counts = np.argsort(random.permutation(ratings.n_users)), ratings.by_user.counts()
+    dealt_before = np.empty_like(counts)
+    dealt_before[order] = np.cumsum(counts[order]) - counts[order]
+    for first, rows in ratings.by_user.pieces():
+        here, n = slice(first, first + rows.n_rows), len(rows.indices)
+        dealt = np.empty(n, dtype=np.int64)
+        in_order = shuffled_rows(rows, random.integers(2**32, size=n))
+        dealt[in_order] = (np.arange(n) + np.repeat(dealt_before[here] - rows.indptr[:-1], counts[here])) % folds
+        yield dealt
+
+
+def shuffled_rows(rows: Rows, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of all entries in the order by row, then rank; ranks are below 2³²."""
+    return np.argsort(rows.row_of_entry().astype(np.int64) << 32 | ranks, kind="stable")
 
 
 def check_folds(folds: int) -> None:

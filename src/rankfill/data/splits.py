@@ -1,13 +1,17 @@
 """Training and test part of a set of ratings."""
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data.accepting import RatingsLike, as_ratings
+from rankfill.data.folds import shuffled_rows
 from rankfill.data.ratings import Ratings
 from rankfill.shown import shown
+
+_AT_ONCE, _BINS = 1 << 20, 1 << 16
 
 By = Literal["user", "entry", "time", "last", "cold-users", "cold-items"]
 
@@ -15,7 +19,8 @@ By = Literal["user", "entry", "time", "last", "cold-users", "cold-items"]
 def split(ratings: RatingsLike, test: float = 0.2, by: By = "user", seed: int = 0) -> tuple[Ratings, Ratings]:
     """Splits ratings into a training part and a test part.
 
-    Both parts keep all users and items, so that row numbers stay, and neither is ever empty.
+    Both parts keep all users and items, so that row numbers stay, and neither is ever empty. Ratings on disk stay
+    there: parts of a `RatingStore` are views of it, with a mark for each rating in a temporary file.
 
     Parameters
     ----------
@@ -51,19 +56,22 @@ def split(ratings: RatingsLike, test: float = 0.2, by: By = "user", seed: int = 
     """
     ratings = as_ratings(ratings)
     _check(ratings, test, by)
-    random = np.random.default_rng(seed)
+    parts = ratings.divided(_marks(ratings, test, by, np.random.default_rng(seed)), 2)
+    return parts.part(0), parts.part(1)
+
+
+def _marks(ratings: Ratings, test: float, by: By, random: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
+    """Which ratings are tested, piece by piece."""
     if by == "cold-users":
-        chosen = _some_rows(ratings.by_user.counts(), test, random, "users")[ratings.user_indices]
-    elif by == "cold-items":
-        counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
-        chosen = _some_rows(counts, test, random, "items")[ratings.item_indices]
-    elif by in ("time", "entry"):
-        order = ratings.stream_order() if by == "time" else random.permutation(len(ratings))[::-1]
-        chosen = np.zeros(len(ratings), dtype=bool)
-        chosen[order[len(ratings) - _size(test, len(ratings), "ratings") :]] = True
-    else:
-        chosen = _of_each_user(ratings, test, by, random)
-    return ratings.select(~chosen), ratings.select(chosen)
+        chosen = _some_rows(ratings.by_user.counts(), test, random, "users")
+        return (chosen[first + rows.row_of_entry()] for first, rows in ratings.by_user.pieces())
+    if by == "cold-items":
+        chosen = _some_rows(ratings._item_counts(), test, random, "items")
+        return (chosen[rows.indices] for _, rows in ratings.by_user.pieces())
+    if by in ("time", "entry"):
+        size = _size(test, len(ratings), "ratings")
+        return _latest(ratings, size) if by == "time" else _any(ratings, size, random)
+    return _of_each_user(ratings, test, by, random)
 
 
 def _check(ratings: Ratings, test: float, by: str) -> None:
@@ -102,27 +110,77 @@ def _some_rows(counts: NDArray[np.integer], test: float, random: np.random.Gener
     return chosen
 
 
-def _of_each_user(ratings: Ratings, test: float, by: By, random: np.random.Generator) -> NDArray[np.bool_]:
+def _any(ratings: Ratings, size: int, random: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
+    """Marks so many ratings, whichever."""
+    order = ratings._zeros(len(ratings), np.int32 if len(ratings) < 2**31 else np.int64)
+    chosen, indptr = ratings._zeros(len(ratings), bool), ratings.by_user.indptr
+    for begin in range(0, len(order), _AT_ONCE):
+        order[begin : begin + _AT_ONCE] = np.arange(begin, min(begin + _AT_ONCE, len(order)))
+    random.shuffle(order)
+    chosen[order[:size]] = True
+    for first, rows in ratings.by_user.pieces():
+        yield np.array(chosen[indptr[first] : indptr[first + rows.n_rows]])
+
+
+def _latest(ratings: Ratings, size: int) -> Iterator[NDArray[np.bool_]]:
+    """Marks so many ratings: the latest, and of those of one time the last in the order by user, then item."""
+    threshold, n_later, n_equal = _nth_latest(ratings, size)
+    passed_over = n_equal - (size - n_later)
+    for first, rows in ratings.by_user.pieces():
+        times = ratings._times_of(first, first + rows.n_rows)
+        assert times is not None
+        equal = times == threshold
+        yield (times > threshold) | (equal & (np.cumsum(equal) > passed_over))
+        passed_over -= int(np.count_nonzero(equal))
+
+
+def _nth_latest(ratings: Ratings, n: int) -> tuple[int, int, int]:
+    """The time of the n-th latest rating, how many are later, and how many are of that time."""
+
+    def times() -> Iterator[NDArray[np.int64]]:
+        return (piece.timestamps for piece in ratings.pieces() if piece.timestamps is not None)
+
+    low, high = min(int(some.min()) for some in times()), max(int(some.max()) for some in times())
+    later = 0
+    while True:
+        width, counts = (high - low) // _BINS + 1, np.zeros(_BINS, np.int64)
+        for some in times():
+            inside = some[(some >= low) & (some <= high)].view(np.uint64) - np.uint64(low % 2**64)
+            counts += np.bincount((inside // np.uint64(width)).astype(np.int64), minlength=_BINS)
+        upto = later + np.cumsum(counts[::-1])
+        place = int(np.searchsorted(upto, n))
+        found = _BINS - 1 - place
+        later = int(upto[place] - counts[found])
+        low = low + found * width
+        if width == 1:
+            return low, later, int(counts[found])
+        high = min(low + width - 1, high)
+
+
+def _of_each_user(ratings: Ratings, test: float, by: By, random: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
     """Marks in every row as many entries as its quota: the latest, or those with the smallest random numbers."""
-    counts, indptr = ratings.by_user.counts(), ratings.by_user.indptr
+    counts = ratings.by_user.counts()
     if test >= 1:
         quotas = np.minimum(counts - 1, int(test)).clip(min=0)
         if not quotas.any():
             raise ValueError(f"test={test} leaves each user one rating, but nobody has two; give a share, such as 0.2")
     else:
         quotas = _random_quotas(test * counts.astype(np.float64), _size(test, len(ratings), "ratings"), random)
-    rows = ratings.user_indices.astype(np.int64)
-    if by == "last":
-        ranks = np.empty(len(rows), dtype=np.int64)
-        ranks[ratings.stream_order()[::-1]] = np.arange(len(rows))
-    else:
-        ranks = random.integers(2**32, size=len(rows))
-    # Row in the high bits, rank in the low ones: sorting changes the order within rows only.
-    in_order = np.argsort((rows << 32) | ranks, kind="stable")
-    chosen = np.zeros(len(rows), dtype=bool)
-    place_in_row = np.arange(len(rows)) - np.repeat(indptr[:-1], counts)
-    chosen[in_order[place_in_row < np.repeat(quotas, counts)]] = True
-    return chosen
+    for first, rows in ratings.by_user.pieces():
+        here = slice(first, first + rows.n_rows)
+        n = len(rows.indices)
+        if by == "last":
+            times = ratings._times_of(here.start, here.stop)
+            assert times is not None
+            ranks = np.empty(n, dtype=np.int64)
+            ranks[np.argsort(times, kind="stable")[::-1]] = np.arange(n)
+        else:
+            ranks = random.integers(2**32, size=n)
+        in_order = shuffled_rows(rows, ranks)
+        chosen = np.zeros(n, dtype=bool)
+        place_in_row = np.arange(n) - np.repeat(rows.indptr[:-1], counts[here])
+        chosen[in_order[place_in_row < np.repeat(quotas[here], counts[here])]] = True
+        yield chosen
 
 
 def _random_quotas(expected: NDArray[np.float64], total: int, random: np.random.Generator) -> NDArray[np.int64]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankfill.data import Ratings
-from rankfill.data.folds import check_folds, stratified_folds
+from rankfill.data.folds import check_folds, stratified_pieces
 from rankfill.data.liked import Liked, check_liked
+from rankfill.data.ratings.dividing import Division
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import Model
 from rankfill.models.base.judging import error_of
@@ -97,13 +97,12 @@ def cross_validate(
     'ndcg@5'
     """
     measure = check_arguments(model, measure, liked)
-    fold_of_each, calls = fold_numbers(ratings, folds, seed), tuple(callbacks)
+    parts, calls = fold_parts(ratings, folds, seed), tuple(callbacks)
     started, errors, fold = time.perf_counter(), np.full(folds, np.nan), 0
     try:
         with ended_by_interruption():
             for fold in range(folds):
-                train, test = fold_pair(ratings, fold_of_each, fold)
-                errors[fold] = error_of(clone(model).fit(train), test, measure, liked)
+                errors[fold] = error_of(clone(model).fit(parts.rest(fold)), parts.part(fold), measure, liked)
                 for call in calls:
                     call(FoldErrors(measure, errors[: fold + 1]))
     except KeyboardInterrupt:
@@ -113,19 +112,14 @@ def cross_validate(
     return CrossValidation(measure, errors, time.perf_counter() - started)
 
 
-def fold_numbers(ratings: Ratings, folds: int, seed: int) -> NDArray[np.int64]:
-    """The fold of each rating, the same share of every user's in each."""
+def fold_parts(ratings: Ratings, folds: int, seed: int) -> Division:
+    """The folds, the same share of every user's ratings in each."""
     check_folds(folds)
     if not isinstance(ratings, Ratings):
         raise TypeError(f"cross-validation needs Ratings, found {type(ratings).__name__}; use Ratings.from_…")
     if len(ratings) < folds:
         raise ValueError(f"{folds} folds need at least as many ratings, found {len(ratings)}; give fewer folds")
-    return stratified_folds(ratings, folds, seed)
-
-
-def fold_pair(ratings: Ratings, fold_of_each: NDArray[np.int64], fold: int) -> tuple[Ratings, Ratings]:
-    """What to learn from and what to predict."""
-    return ratings.select(fold_of_each != fold), ratings.select(fold_of_each == fold)
+    return ratings.divided(stratified_pieces(ratings, folds, seed), folds)
 
 
 def check_arguments(model: Model, measure: str | None, liked: Liked = "above-mean") -> str:

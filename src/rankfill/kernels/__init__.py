@@ -21,6 +21,7 @@ from rankfill.kernels.rounds import (
 )
 from rankfill.kernels.rows import PIECE, Block, Rows, row_bounds, sort_into_rows
 from rankfill.kernels.scoring import predict_one, predict_pairs, top_n
+from rankfill.kernels.scratch import zeros_on_disk
 from rankfill.kernels.sparse import sparse_entries, sparse_gram, sparse_times
 from rankfill.kernels.threads import get_threads, instruction_set, own_threads, set_threads
 
@@ -80,4 +81,5 @@ __all__ = [
     "sparse_times",
     "squared_errors",
     "top_n",
+    "zeros_on_disk",
 ]

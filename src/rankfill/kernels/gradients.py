@@ -1,6 +1,5 @@
 """Stochastic gradient rounds: a pass over a grid of blocks, and rounds in order of arrival."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from rankfill.kernels import _native
 from rankfill.kernels.factors import LANES
 from rankfill.kernels.rows import own_and_read_only
+from rankfill.kernels.scratch import zeros_on_disk
 from rankfill.kernels.threads import get_threads, instruction_set
 
 LossName = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
@@ -134,7 +134,7 @@ def grid_of(
     for users, items, _ in pieces():
         sizes += np.bincount(blocks_of(users, items), minlength=groups * groups)
     start = np.concatenate([[0], np.cumsum(sizes)])
-    n, make = int(start[-1]), _on_disk if on_disk else np.zeros
+    n, make = int(start[-1]), zeros_on_disk if on_disk else np.zeros
     columns = make(n + LOOK_AHEAD, np.int32), make(n + LOOK_AHEAD, np.int32), make(n, np.float32)
     free = start[:-1].copy()
     for piece in pieces():
@@ -157,11 +157,6 @@ def _deal(
     """Copies each block's part to where that block has room."""
     for place, begin, end in zip(free.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
         column[place : place + end - begin] = sorted_by_block[begin:end]
-
-
-def _on_disk(n: int, dtype: type[np.generic]) -> NDArray[Any]:
-    with tempfile.TemporaryFile(prefix="rankfill-") as file:
-        return np.memmap(file, dtype, mode="w+", shape=(max(n, 1),))[:n]
 
 
 def _balanced_groups(counts: NDArray[np.int64], groups: int, rng: np.random.Generator) -> NDArray[np.int16]:

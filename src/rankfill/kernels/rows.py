@@ -92,6 +92,11 @@ class Rows:
         """How many columns there are at least: one more than the largest index."""
         return self.pattern.n_columns
 
+    @property
+    def some_indices(self) -> Any:
+        """The indices for whoever asks for some of them, by a slice or by places: they need not be in memory."""
+        return self.indices
+
     def counts(self) -> NDArray[np.int64]:
         """How many entries each row has."""
         return np.diff(self.indptr)
@@ -121,8 +126,12 @@ class Rows:
         Where a piece ends depends on `indptr` alone: sums that are made piece by piece have the same bits for rows in
         memory and on disk.
         """
-        for first, last in row_bounds(self.indptr, PIECE):
+        for first, last in self.piece_bounds():
             yield Block(first, self.part(first, last))
+
+    def piece_bounds(self) -> list[tuple[int, int]]:
+        """The first row of each piece, and the one after its last."""
+        return row_bounds(self.indptr, PIECE)
 
     def part(self, first: int, last: int) -> "Rows":
         """Rows `first` … `last` − 1, not copied."""

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked
-from rankfill.evaluation.cross_validation import fold_numbers, fold_pair
+from rankfill.evaluation.cross_validation import fold_parts
 from rankfill.models import Model
 from rankfill.models.base.judging import error_of
 from rankfill.models.base.training import ended_by_interruption
@@ -54,7 +54,7 @@ class Search:
     ) -> None:
         self.model, self.ratings, self.folds = model, ratings, folds
         self.measure, self.liked = measure, liked
-        self.fold_of_each = fold_numbers(ratings, folds, seed)
+        self.parts = fold_parts(ratings, folds, seed)
         self.paths = paths(found, model.warm_path)
         self.rungs = rungs(model, len(self.paths), halving and "passes" not in found[0])
         self.trials = [Trial(measure, np.full(folds, np.nan), params, 0) for params in found]
@@ -70,7 +70,7 @@ class Search:
 
     def _climb(self, alive: list[list[int]], rung: int, passes: int | None) -> None:
         for fold in range(self.folds):
-            train, test = fold_pair(self.ratings, self.fold_of_each, fold)
+            train, test = self.parts.rest(fold), self.parts.part(fold)
             for path in alive:
                 before: Model | None = None
                 for position in path:

@@ -66,7 +66,8 @@ class Description:
 def describe(ratings: Entries) -> Description:
     """The numbers of `Description`."""
     n_users, n_items = ratings.shape
-    times = ratings.timestamps
+    times = (piece.timestamps for piece in ratings.pieces())
+    spans = [(int(some.min()), int(some.max())) for some in times if some is not None]
     return Description(
         n_ratings=len(ratings),
         n_users=n_users,
@@ -75,8 +76,8 @@ def describe(ratings: Entries) -> Description:
         scale=ratings.scale(),
         mean=ratings.mean(),
         per_user=_quantiles(ratings.by_user.counts()),
-        per_item=_quantiles(np.bincount(ratings.item_indices, minlength=n_items)),
-        span=None if times is None or not len(times) else (int(times.min()), int(times.max())),
+        per_item=_quantiles(ratings._item_counts()),
+        span=(min(first for first, _ in spans), max(last for _, last in spans)) if spans else None,
     )
 
 

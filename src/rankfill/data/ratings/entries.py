@@ -155,9 +155,18 @@ class Entries:
                 indptr = np.zeros(self.n_users + 1, np.int64)
                 indptr[first : first + rows.n_rows + 1] = rows.indptr
                 indptr[first + rows.n_rows + 1 :] = end - begin
-                times = None if self.timestamps is None else self.timestamps[begin:end]
+                times = self._times_of(first, first + rows.n_rows)
                 yield self._class()(self.users, self.items, Rows(indptr, rows.indices, rows.values), times)
             begin = end
+
+    def _item_counts(self) -> NDArray[np.int64]:
+        """How many ratings each item has."""
+        return np.bincount(self.item_indices, minlength=self.n_items)
+
+    def _times_of(self, first: int, last: int) -> NDArray[np.int64] | None:
+        """The timestamps of the ratings by users `first` … `last` − 1."""
+        begin, end = (int(self.by_user.indptr[row]) for row in (first, last))
+        return None if self.timestamps is None else self.timestamps[begin:end]
 
     @classmethod
     def _class(cls) -> type[Self]:

@@ -86,9 +86,6 @@ class Passing(Entries):
         """
         return Tally(self.by_user.counts(), sums_by_row(self.by_user), self._item_counts())
 
-    def _item_counts(self) -> NDArray[np.int64]:
-        return np.bincount(self.item_indices, minlength=self.n_items)
-
     def ends(self) -> Ends:
         """The outermost ratings, of which `scale` is made.
 

@@ -3,12 +3,12 @@
 What it holds is in `entries`; how it is made, cut into parts and shown to others is in a file each.
 """
 
-from rankfill.data.ratings.choosing import Choosing
 from rankfill.data.ratings.converting import Converting
+from rankfill.data.ratings.dividing import Dividing
 from rankfill.data.ratings.passing import Passing
 
 
-class Ratings(Choosing, Converting, Passing):
+class Ratings(Dividing, Converting, Passing):
     """Who rated what, how, and perhaps when.
 
     Make one with a ``from_…`` method or `read_ratings`. It is immutable, holds the ratings by user and by item, and

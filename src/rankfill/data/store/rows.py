@@ -41,7 +41,7 @@ class StoredRows(Rows):
 
     @property
     def values(self) -> NDArray[np.float32]:  # type: ignore[override]
-        return self._decoded(slice(0, len(self._codes)))
+        return self.decoded(slice(0, len(self._codes)))
 
     @property
     def pattern(self) -> Any:  # type: ignore[override]
@@ -59,18 +59,26 @@ class StoredRows(Rows):
         scratch = None if self._scale is None else np.empty(largest, np.float32)
         for (first, last), following in zip(bounds, [*bounds[1:], None], strict=True):
             if following is not None:
-                self._will_need(*following)
+                self.will_need(*following)
             yield Block(first, self.part(first, last, scratch))
 
     def part(self, first: int, last: int, scratch: NDArray[np.float32] | None = None) -> Rows:
         """Rows `first` … `last` − 1; their values are in `scratch` until that is used again."""
         here = slice(int(self.indptr[first]), int(self.indptr[last]))
         indptr = np.asarray(self.indptr[first : last + 1]) - here.start
-        return Rows(indptr, self.indices[here], self._decoded(here, scratch))
+        return Rows(indptr, self.indices[here], self.decoded(here, scratch))
 
     def of_rows(self, rows: NDArray[np.integer]) -> Rows:
-        places = self.places_of(rows)
+        places = self.file_places_of(rows)
         return Rows.taking(self._offsets_of(rows), np.array(self.indices[places]), self.values_at(places))
+
+    def file_places_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where in the files the entries of some rows are, row after row; row −1 is empty."""
+        return self.places_of(rows)
+
+    def file_places(self, entries: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Where in the files some entries are."""
+        return entries
 
     def value_at(self, entry: int) -> float:
         """One value."""
@@ -83,11 +91,13 @@ class StoredRows(Rows):
         values: NDArray[np.float32] = codes if self._scale is None else self._scale[codes]
         return values
 
-    def _decoded(self, here: slice, scratch: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    def decoded(self, here: slice, scratch: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The values of a stretch of the file."""
         codes: Any = self._codes[here]
         return codes if self._scale is None else decode(codes, self._scale, scratch)
 
-    def _will_need(self, first: int, last: int) -> None:
+    def will_need(self, first: int, last: int) -> None:
+        """Tells the system which rows come next."""
         for array in (self.indices, self._codes):
             advise(array, int(self.indptr[first]), int(self.indptr[last]))
 

@@ -13,7 +13,7 @@ from rankfill.data.ratings import Ratings
 from rankfill.data.store.manifest import checksum, read_manifest
 from rankfill.data.store.stored import StoredRatings
 from rankfill.data.vocabulary import Id
-from rankfill.kernels import Rows, row_bounds
+from rankfill.kernels import row_bounds
 from rankfill.shown import shown
 
 
@@ -98,24 +98,6 @@ class RatingStore(StoredRatings):
         rows = self._stored.part(row, row + 1)
         return self.items.ids(rows.indices), np.array(rows.values)
 
-    def sample(self, n: int, seed: int = 0) -> Ratings:
-        """Ratings drawn at random, each at most once.
-
-        Parameters
-        ----------
-        n : int
-            How many; as many as there are where that is more.
-        seed : int, default=0
-            Decides which.
-
-        Returns
-        -------
-        Ratings
-            In memory, with the ids that have ratings in it.
-        """
-        chosen = np.sort(np.random.default_rng(seed).choice(len(self), min(n, len(self)), replace=False, shuffle=False))
-        return self._at(chosen)
-
     def shuffled(self, size: int = 1 << 20, seed: int = 0) -> Iterator[Ratings]:
         """Goes through all ratings once, in batches of users in random order that are read from the disk in one go.
 
@@ -137,17 +119,6 @@ class RatingStore(StoredRatings):
             begin, end = (int(self.by_user.indptr[row]) for row in (first, last))
             if end > begin:
                 yield self._at(np.arange(begin, end))
-
-    def load(self) -> Ratings:
-        """The same ratings in memory: 16 bytes each, and 8 more for timestamps.
-
-        Returns
-        -------
-        Ratings
-        """
-        rows = Rows(np.array(self.by_user.indptr), np.array(self.by_user.indices), np.array(self.by_user.values))
-        times = None if self.timestamps is None else np.array(self.timestamps)
-        return Ratings(self.users, self.items, rows, times)
 
     def check(self) -> Self:
         """Compares every file with the checksum in the manifest; an error names one that is damaged.

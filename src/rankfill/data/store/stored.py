@@ -1,7 +1,8 @@
 """How the files of a store become `Ratings`: arrays mapped when first used, rows in blocks, batches by time."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankfill.data.ratings import Ratings
 from rankfill.data.store.manifest import SCALE_CODES, PartSummary, mapped, read_manifest
+from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.store.rows import StoredRows
 from rankfill.data.vocabulary import Vocabulary
 from rankfill.kernels import PIECE, Rows, row_bounds
@@ -20,7 +22,7 @@ WINDOW = 1 << 22
 """About how many ratings are put in the order of their times at once."""
 
 
-class StoredRatings(Ratings):
+class StoredRatings(OnDisk):
     """`Ratings` whose arrays are files of a folder."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -40,10 +42,6 @@ class StoredRatings(Ratings):
         self._arrival = None
         for name in ("users", "items", "by_user", "by_item", "timestamps"):
             self.__dict__.pop(name, None)
-
-    def __repr__(self) -> str:
-        span = ", values {:g} to {:g}".format(*self.bounds()) if len(self) else ""
-        return f"{type(self).__name__}({len(self):,} ratings, {self.n_users:,} users, {self.n_items:,} items{span})"
 
     def __len__(self) -> int:
         return self._only.n_ratings
@@ -76,37 +74,16 @@ class StoredRatings(Ratings):
         return self._mapped("timestamps") if self._only.timed else None
 
     @property
+    def _file_times(self) -> NDArray[np.int64] | None:
+        return self.timestamps
+
+    @property
     def n_users(self) -> int:
         return self._only.n_users
 
     @property
     def n_items(self) -> int:
         return self._only.n_items
-
-    def _item_counts(self) -> NDArray[np.int64]:
-        return self.by_item.counts()
-
-    def mean(self) -> float:
-        """The mean rating; 0 when there is none.
-
-        Returns
-        -------
-        float
-        """
-        return float(self.tally().user_sums.sum()) / max(len(self), 1)
-
-    def scale(self) -> tuple[float, float]:
-        """The least and the greatest rating, without the few that stand far apart from all others.
-
-        Returns
-        -------
-        low, high : float
-        """
-        return self.ends().scale(len(self))
-
-    @classmethod
-    def _class(cls) -> Any:
-        return Ratings
 
     def compact(self) -> Self:
         """Merges what was appended with the rest, a block at a time; whoever reads the ratings next does it otherwise.
@@ -122,51 +99,18 @@ class StoredRatings(Ratings):
         self._open(read_manifest(self.path))
         return self
 
-    @property
-    def _stored(self) -> StoredRows:
-        assert isinstance(self.by_user, StoredRows)
-        return self.by_user
+    def pinned(self) -> Self:
+        """The same ratings, which stay as they are when others are appended here."""
+        for name in ("users", "items", "by_user", "by_item", "timestamps"):
+            getattr(self, name)  # files stay open, even those that a merge removes
+        return copy(self)
 
-    def _at(self, entries: NDArray[np.integer]) -> Ratings:
-        """Some ratings, in memory, in this order."""
-        users = np.searchsorted(self.by_user.indptr, entries, side="right") - 1
-        return self._numbered(users.astype(np.int32), entries)
-
-    def of_user_rows(self, chosen: NDArray[np.bool_]) -> Ratings:  # type: ignore[override]
-        """The ratings by the users at whose row `chosen` is true, with the same vocabularies, in memory.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool
-            One per user, in the order of `users`.
-
-        Returns
-        -------
-        Ratings
-        """
-        numbers = np.flatnonzero(chosen)
-        rows = self._stored.of_rows(numbers)
-        counts = np.zeros(self.n_users + 1, np.int64)
-        counts[numbers + 1] = rows.counts()
-        times = None if self.timestamps is None else self.timestamps[self._stored.places_of(numbers)]
-        return Ratings(self.users, self.items, Rows(np.cumsum(counts), rows.indices, rows.values), times)
-
-    def _values_at(self, chosen: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The ratings at some places in the order by user, then item."""
-        return self._stored.values_at(chosen)
-
-    def _cut(self, sizes: Iterable[int]) -> Iterator[Ratings]:  # type: ignore[override]
-        window, windows = np.empty(0, np.int64), self._windows()
-        for size in sizes:
-            while len(window) < size and (more := next(windows, None)) is not None:
-                window = np.concatenate([window, more])
-            if len(window) == 0:
-                return
-            yield self._at(window[:size])
-            window = window[size:]
+    def _at(self, places: NDArray[np.integer]) -> Ratings:
+        users = np.searchsorted(self.by_user.indptr, places, side="right") - 1
+        return self._numbered(users.astype(np.int32), places)
 
     def _windows(self) -> Iterator[NDArray[np.int64]]:
-        """The places of all ratings in the order of their times; without times shuffled, stretch by stretch.
+        """Without times stretch by stretch.
 
         By time the stretches between some quantiles are gathered one after the other, each in one look at all times.
         """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from rankfill.data import Features, Ratings
-from rankfill.data.store import RatingStore
+from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.tensors import read_tensors, write_tensors
 from rankfill.kernels import Growing
 from rankfill.models.base.model_file import plain
@@ -103,7 +103,7 @@ def _mark(value: Any) -> Any:
     """A word, or a checksum of what is too long for one."""
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, RatingStore):
+    if isinstance(value, OnDisk):
         return value.identity
     sum_of_all = 0
     for array in _arrays(value):

@@ -17,7 +17,7 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.features import Features, FeaturesLike, as_features
 from rankfill.data.liked import Liked, check_liked
-from rankfill.data.store import RatingStore
+from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.tensors import content_of, write_content
 from rankfill.models.base import model_file
 from rankfill.models.base.checkpoint import Checkpoint, identity_of
@@ -156,7 +156,7 @@ class Model(Reasons):
             The model itself.
         """
         ratings = as_ratings(ratings)
-        if isinstance(ratings, RatingStore) and not self.learns_from_store:
+        if isinstance(ratings, OnDisk) and not self.learns_from_store:
             raise _not_from_disk(self, ratings)
         self._check(ratings)
         features = self._take_features(ratings, item_features, user_features)
@@ -362,7 +362,7 @@ class Model(Reasons):
         self._renew_view()
 
 
-def _not_from_disk(model: Model, ratings: RatingStore) -> ValueError:
+def _not_from_disk(model: Model, ratings: OnDisk) -> ValueError:
     size = (24 if ratings.timestamps is not None else 16) * len(ratings)
     return ValueError(
         f"{type(model).__name__} needs all ratings in memory, this is a store on disk; load them, which takes "

@@ -27,7 +27,7 @@ class SeenItems:
     @classmethod
     def of(cls, rows: Rows) -> "SeenItems":
         """What is rated in these rows."""
-        return cls(rows.indptr, rows.indices)
+        return cls(rows.indptr, rows.some_indices)
 
     @classmethod
     def empty(cls) -> "SeenItems":
@@ -99,7 +99,7 @@ class SeenItems:
     def all_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """(indptr, items) of every user, items ascending."""
         if not self._recent:
-            return self._rows
+            return self._rows[0], np.asarray(self._rows[1])
         users, items = self._recent_pairs()
         return _merged(*self._rows, users, items)
 
@@ -124,7 +124,7 @@ def _merged(
     indptr: NDArray[np.int64], items: NDArray[np.int32], more_users: NDArray[np.int32], more_items: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Distinct pairs by user, items ascending; user and item are sorted as one number."""
-    known = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    known, items = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr)), np.asarray(items)
     n_users = max(len(indptr) - 1, int(more_users.max(initial=-1)) + 1)
     packed = np.concatenate([known << 32 | items, more_users.astype(np.int64) << 32 | more_items])
     packed.sort(kind="stable")

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.data.store import RatingStore
+from rankfill.data.store.on_disk import OnDisk
 from rankfill.kernels import RowPair, padded
 from rankfill.kernels.gradients import (
     NO_MEANS,
@@ -220,7 +220,7 @@ class SGD(RoundsOnline):
         self._begin_rounds(len(ratings))
         self._stream, self._recent = units_after(ratings, self.offset_ * len(ratings), self._scale)
         of_each = ratings.by_user.counts(), ratings._item_counts()
-        grid = grid_of(lambda: self._entries(ratings), of_each, self.seed, on_disk=isinstance(ratings, RatingStore))
+        grid = grid_of(lambda: self._entries(ratings), of_each, self.seed, on_disk=isinstance(ratings, OnDisk))
         apart = self.averaging != "none" or self._scale != 1
         moving = self._to_units() if apart else (self._users.array, self._items.array)
         with Training(self, validation, callbacks) as training:
