@@ -64,16 +64,15 @@ def run(asked: Asked) -> Result:
         for name, error, uses, source in PUBLISHED.get(task.name, []):
             records.append({"split": task.name, "method": name, "whose": "published", "uses": uses, "RMSE": error})
             records[-1] |= {"CPU seconds": None, "source": source}
-    lines = [
-        Line(
-            f"{each['split']}: {each['method']} ({each['uses']})",
-            f"{each['RMSE']:.4g}" if each["whose"] == "published" else "",
-            f"{each['RMSE']:.4f}, fitted in {each['CPU seconds']:.0f} s of CPU" if each["whose"] == "ours" else "",
-            each["source"],
-        )
-        for each in records
-    ]
+    lines = [_line(each) for each in records]
     return Result(words, lines, {"records": records}, {"records": _draw(records)}, NOTES)
+
+
+def _line(each: dict[str, Any]) -> Line:
+    name = f"{each['split']}: {each['method']} ({each['uses']})"
+    if each["whose"] == "published":
+        return Line(name, f"{each['RMSE']:.4g}", "", each["source"])
+    return Line(name, "", f"{each['RMSE']:.4f}, fitted in {each['CPU seconds']:.1f} s of CPU")
 
 
 def _models(task: Task, quick: bool) -> list[tuple[str, rf.Model, str]]:
