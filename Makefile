@@ -17,7 +17,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -name tests -prune -o -name '*.[ch]pp' -print)
 CXX_BUILD := build/cpp
-# The packages of an extra, one a line.
+# The packages of an extra, one per line.
 tools-of = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")'
 
 .PHONY: quickstart serve docs docs-quick release-check test test-deep test-kills fuzz fuzz-asan bench bench-large lint cpp-test python-test sanitize stubs format clean

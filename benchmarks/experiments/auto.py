@@ -64,7 +64,7 @@ SETS: dict[str, Callable[[], rf.Ratings]] = {
     "sparse, 1 to 5": lambda: choosers(12_000, 4000, 8, "stars", 2),
     "counts": lambda: choosers(4000, 1500, 25, "counts", 3),
     "positives only": lambda: rf.datasets.movielens("latest-small").ratings.with_values(np.ones_like),
-    "two ratings a user": lambda: choosers(20_000, 800, 2, "stars", 4),
+    "two ratings per user": lambda: choosers(20_000, 800, 2, "stars", 4),
     "-10 to 10": lambda: choosers(3000, 100, 40, "signed", 5),
 }
 

@@ -30,8 +30,8 @@ SOLVERS = {"cholesky": False, "conjugate-gradient": True}
 def data_sets(folder: str | None) -> Iterator[tuple[str, rf.Ratings]]:
     for name in ("100k", "latest-small", "1m"):
         yield f"MovieLens {name}", rf.datasets.movielens(name, path=folder).ratings
-    yield "2 ratings a user", rf.synthetic.low_rank(20_000, 3_000, 40_000, seed=1)
-    yield "5 ratings a user", rf.synthetic.low_rank(10_000, 2_000, 50_000, seed=3)
+    yield "2 ratings per user", rf.synthetic.low_rank(20_000, 3_000, 40_000, seed=1)
+    yield "5 ratings per user", rf.synthetic.low_rank(10_000, 2_000, 50_000, seed=3)
     yield "mostly noise", rf.synthetic.low_rank(3_000, 1_000, 30_000, noise=2.0, seed=8)
     yield "0 to 100", rf.synthetic.low_rank(3_000, 1_000, 30_000, scale=(0.0, 100.0), step=10.0, seed=6)
 

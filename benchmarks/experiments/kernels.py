@@ -77,7 +77,7 @@ FIGURES = (
     Figure(
         "memory at the peak of fit, ratings by user",
         "bytes_a_rating",
-        "bytes a rating",
+        "bytes per rating",
         "≤",
         20,
         environment=_GIVE_BACK,
@@ -85,7 +85,7 @@ FIGURES = (
     Figure(
         "memory at the peak of fit, order of arrival kept",
         "bytes_a_rating",
-        "bytes a rating",
+        "bytes per rating",
         "≤",
         None,
         options={"by_user": False},

@@ -1,4 +1,4 @@
-"""`PassiveAggressive` with nothing set beside `Bias`, on data from MovieLens 1M down to two ratings a user.
+"""`PassiveAggressive` with nothing set beside `Bias`, on data from MovieLens 1M down to two ratings per user.
 
     python -m benchmarks passive_aggressive [--data FOLDER] [--seeds 3] [--rounds 3]
 
@@ -28,7 +28,7 @@ SCORES = ("nmae", "rmse")
 
 def quality(folder: str | None, seeds: int) -> None:
     for name, ratings in data_sets(folder):
-        print(f"{name}, {len(ratings) / ratings.n_users:.1f} ratings a user")
+        print(f"{name}, {len(ratings) / ratings.n_users:.1f} ratings per user")
         runs: dict[str, list[dict[str, float]]] = {label: [] for label in MODELS}
         for seed in range(seeds):
             train, test = rf.split(ratings, test=0.2, by="user", seed=seed)

@@ -1,4 +1,4 @@
-"""The service under load: durable events a second, lists while it learns, recovery, memory.
+"""The service under load: durable events per second, lists while it learns, recovery, memory.
 
 python -m benchmarks service [--users 70000 --items 10000 --rank 32] [--seconds 10]
 

@@ -6,7 +6,7 @@
 
 The cluster is local: two executors of one core each, processes of their own. The ratings have the shape of MovieLens
 10M, with twice the users and the items for four times the ratings; one in fifty is kept aside. An alternation is what
-a fit of 1 + n alternations takes longer than one of 1, divided by n. Both have the penalty 0.05 a rating.
+a fit of 1 + n alternations takes longer than one of 1, divided by n. Both have the penalty 0.05 per rating.
 """
 
 import argparse

@@ -6,7 +6,7 @@ Steps, by default all in this order, each in a process of its own:
 
 synthesize   makes the ratings up as Parquet; left out where the file is there
 sort         DuckDB alone sorts them by user and item into a table, with a limit of 1 GB
-convert      `rf.convert` with memory=1 GB; seconds, highest resident memory, bytes a rating
+convert      `rf.convert` with memory=1 GB; seconds, highest resident memory, bytes per rating
 fit          PassiveAggressive, rank 30, from the store: seconds of an alternation, highest anonymous memory
 memory       the same from memory: whether the bits are the same
 
@@ -61,7 +61,7 @@ def table(runs: dict[str, Any]) -> list[str]:
         rows: list[tuple[str, str, str]] = []
         if "seconds" in convert:
             rows.append(("convert, peak resident memory", f"{convert['peak'] / 1e9:.2f} GB", "1.5 GB"))
-            rows.append(("bytes a rating on disk", f"{convert['bytes']:.1f}", "12"))
+            rows.append(("bytes per rating on disk", f"{convert['bytes']:.1f}", "12"))
         if "seconds" in convert and "seconds" in sort:
             ratio = convert["seconds"] / sort["seconds"]
             rows.append(

@@ -33,7 +33,7 @@ class Surprise(Rival):
         return SVD(n_factors=plan.rank, n_epochs=plan.passes, random_state=plan.seed, **self.settings).fit(prepared)
 
     def predict(self, fitted: Any, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.floating]:
-        """From the factors: its own `test` takes a Python object a pair."""
+        """From the factors: its own `test` takes one Python object per pair."""
         matched = np.einsum("nk,nk->n", fitted.pu[users], fitted.qi[items])
         return fitted.trainset.global_mean + fitted.bu[users] + fitted.bi[items] + matched
 

@@ -1,6 +1,6 @@
 """Primal–dual, Figures 1 and 2: the primal–dual method beside Jaggi and Sulovský's, against time and against rank.
 
-The paper: MovieLens 10M, ten test ratings a user (split r_b), λ = 50, only the newest term moved, and for
+The paper: MovieLens 10M, ten test ratings per user (split r_b), λ = 50, only the newest term moved, and for
 Jaggi–Sulovský t = 30786, twice the trace norm of the optimum. Here λ = 50 for sets as large and 20 for smaller ones,
 and the bound is again that of the optimum at the same λ, found by `TraceTradeoff`. "The test error of PD decreases
 much faster than JS"; its objective and training error are "consistently lower".

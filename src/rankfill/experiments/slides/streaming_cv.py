@@ -69,10 +69,10 @@ def _line(records: Records, way: str, chosen: dict[str, Any], seconds: dict[str,
     """With the error that the classical way finds for the λ that was chosen."""
     penalty, error = chosen[way]["λ"], chosen[way]["error"]
     if way == "V-fold":
-        return Line(f"{WAYS[way]}: λ chosen", "", f"{penalty:g} (RMSE {error:.4f})", f"{PASSES * FOLDS} readings a λ")
+        return Line(f"{WAYS[way]}: λ chosen", "", f"{penalty:g} (RMSE {error:.4f})", f"{PASSES * FOLDS} readings per λ")
     there = next(each["error"] for each in _own(records, "V-fold") if each["λ"] == penalty)
     ours = f"{penalty:g} (RMSE {error:.4f}; {there:.4f} by the classical way)"
-    cost = f"{PASSES} readings a λ, {seconds[way] / seconds['V-fold']:.2f} of the classical CPU time"
+    cost = f"{PASSES} readings per λ, {seconds[way] / seconds['V-fold']:.2f} of the classical CPU time"
     return Line(f"{WAYS[way]}: λ chosen", "the same", ours, cost)
 
 
