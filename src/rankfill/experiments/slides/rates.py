@@ -1,8 +1,8 @@
 """Slides: gradient descent, SGD, ASGD, SAG, SAGA and SVRG, suboptimality against passes (Le Roux et al. 2012).
 
 Ridge and ridge-logistic regression on sparse features, λ = 1/n. The slides state the rates: linear for full gradients
-and for SAG, SAGA and SVRG, at a cost of one row per step for the latter; O(1/t) at best for SGD, with ASGD the steadier.
-A pass is n steps; a full gradient is one pass. Each point is a fit of its own with so many passes.
+and for SAG, SAGA and SVRG, at a cost of one row per step for the latter; O(1/t) at best for SGD, with ASGD the
+steadier. A pass is n steps; a full gradient is one pass. Each point is a fit of its own with so many passes.
 """
 
 import warnings
