@@ -3,9 +3,9 @@
     python -m benchmarks broyden [--data FOLDER] [--rounds 3] [--passes 5] [--threads 1]
 
 The first part fills in the Olivetti faces with a quarter of the pixels missing, rank 30, penalty 2, by the kernel and
-by the loop as one would write it in NumPy (two masked least-squares solves and one rank-one update a column), in turn,
-for some passes; both are shown in seconds of all cores. The second part has MovieLens 1M come in user by user, 80 % of
-each, into models that go on learning, once and five times over, and shows the error on the rest.
+by the loop as one would write it in NumPy (two masked least-squares solves and one rank-one update per column), in
+turn, for some passes; both are shown in seconds of all cores. The second part streams MovieLens 1M user by user, 80 %
+of each, into models that learn online, once and five times over, and shows the error on the rest.
 """
 
 import argparse

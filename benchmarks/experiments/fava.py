@@ -45,7 +45,7 @@ class Parameters:
 
 
 def submatrices(samples: int) -> None:
-    """One line a sub-matrix: tuned there, and with the parameters of the first."""
+    """One line per sub-matrix: tuned there, and with the parameters of the first."""
     train, _ = split(datasets.movielens("1m").ratings, test=0.2, by="entry", seed=0)
     first: Parameters | None = None
     print("size, users, items, ratings | tuned there: λ, TTF, τ, TBF, seconds | as for the first: FAVA, TBF, TTF")

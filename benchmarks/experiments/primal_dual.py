@@ -24,7 +24,7 @@ Curve = list[tuple[int, float, float]]
 
 
 def curve_of(model: rf.Model, train: Ratings, test: Ratings, most: int) -> Curve:
-    """One point a pass, up to so high a rank or, where the rank stands still, so many passes."""
+    """One point per pass, up to so high a rank or, where the rank stands still, so many passes."""
     curve: Curve = []
 
     def note(report: rf.EpochReport) -> bool:

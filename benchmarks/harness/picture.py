@@ -1,4 +1,4 @@
-"""The error on the test ratings against the time it took to get there, a curve a system."""
+"""The error on the test ratings against the time it took to get there, one curve per system."""
 
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise

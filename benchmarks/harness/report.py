@@ -53,7 +53,7 @@ _PACKAGES = ("rankfill", "numpy", "scipy", "libmf", "cmfrec", "scikit-surprise",
 
 
 def tables(found: Comparison, console: Console) -> None:
-    """One table a task, the settings, what was left out, and how quiet the machine was."""
+    """One table per task, the settings, what was left out, and how quiet the machine was."""
     about, plan = found.about, found.plan
     console.print(f"[bold]{about.label}[/bold]" + (" [bold](synthetic)[/bold]" if about.synthetic else ""))
     console.print(

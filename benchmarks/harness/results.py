@@ -11,7 +11,7 @@ from benchmarks.rivals.base import Plan, Settings, Task
 
 @dataclass
 class Measurement:
-    """One system at one task and number of passes, a result a repetition; `shown` ones are rows of the tables."""
+    """One system at one task and number of passes, one result per repetition; `shown` ones are rows of the tables."""
 
     rival: str
     task: Task

@@ -42,7 +42,7 @@ class Choice:
 
     @classmethod
     def from_errors(cls, candidates: list[Settings], ladder: tuple[int, ...], errors: list[list[float]]) -> "Choice":
-        """From a row of errors a candidate, a column a number of passes."""
+        """From errors with one row per candidate and one column per number of passes."""
         rows = {passes: min(range(len(candidates)), key=lambda row: errors[row][n]) for n, passes in enumerate(ladder)}
         lowest = {passes: errors[rows[passes]][n] for n, passes in enumerate(ladder)}
         return cls(min(lowest, key=lowest.__getitem__), {passes: candidates[rows[passes]] for passes in ladder}, lowest)

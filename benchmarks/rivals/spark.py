@@ -1,4 +1,4 @@
-"""Spark's ALS (weighted by counts) in local mode, a block a thread."""
+"""Spark's ALS (weighted by counts) in local mode, one block per thread."""
 
 import importlib.util
 import os

@@ -36,7 +36,7 @@ def test_recommended_are_those_with_the_highest_predictions(model, ratings, fres
 
 
 def assert_ratings_stand_beside_the_scores(model, users, best):
-    """Of a model that ranks by something else than what it predicts."""
+    """Checks a model that ranks by something else than its predictions."""
     assert (np.diff(best.scores, axis=1) <= 0).all()
     np.testing.assert_allclose(best.ratings, model.predict(np.array(users)[:, None], best.items), rtol=1e-5, atol=1e-6)
 

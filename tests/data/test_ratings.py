@@ -155,7 +155,7 @@ def test_a_rating_that_is_no_finite_float32_is_named_with_its_row(value):
     [
         (([1], [1, 2], [3.0]), ValueError, "same length, found 1, 2 and 1"),
         (([1], [1], ["good"]), TypeError, "ratings must be numbers"),
-        (([1], [1], [3.0], [1, 2]), ValueError, r"one value a rating \(1\)"),
+        (([1], [1], [3.0], [1, 2]), ValueError, r"one value per rating \(1\)"),
         (([1], [1], [3.0], [np.nan]), ValueError, "found nan at row 0"),
         (([1], [1], [3.0], ["yesterday"]), ValueError, "whole seconds or dates"),
         (([1], [1], [3.0], np.array(["NaT"], dtype="M8[s]")), ValueError, "found NaT at row 0"),
@@ -249,7 +249,7 @@ def test_selecting_keeps_vocabularies_times_and_arrival(given_ratings, with_time
 def test_selecting_by_anything_but_a_mask_is_refused():
     ratings = Ratings.from_arrays([1, 2, 3], [1, 1, 2], [1, 2, 3])
     for wrong in (np.array([0, 2]), np.array([True, False])):
-        with pytest.raises(ValueError, match=r"one bool a rating \(3\)"):
+        with pytest.raises(ValueError, match=r"one bool per rating \(3\)"):
             ratings.select(wrong)
 
 
@@ -267,7 +267,7 @@ def test_with_values_keeps_the_pairs_and_checks_what_comes_back():
     np.testing.assert_array_equal(doubled.stream_order(), ratings.stream_order())
     with pytest.raises(ValueError, match="found nan at row 0"):
         ratings.with_values(lambda values: values * np.nan)
-    with pytest.raises(ValueError, match=r"one value a rating \(3\), found 1"):
+    with pytest.raises(ValueError, match=r"one value per rating \(3\), found 1"):
         ratings.with_values(lambda values: values[:1])
 
 

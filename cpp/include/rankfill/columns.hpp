@@ -64,7 +64,7 @@ struct BatchRows {
     std::span<const std::int32_t> places;
     std::span<const float> values;
     const float* before;     // the rows before the step, stride apart
-    const float* direction;  // a row a place: x with the bias of C in units, see ColumnRule
+    const float* direction;  // one row per place: x with the bias of C in units, see ColumnRule
 };
 
 }  // namespace rankfill

@@ -1,6 +1,6 @@
 // Stable counting sort of (key, index, value) triples into rows by key.
 //
-// The input is cut into one slice a thread; each counts its keys, the counts become start offsets, each
+// The input is cut into one slice per thread; each counts its keys, the counts become start offsets, each
 // slice scatters to its own places. A stable sort has one result, so it does not depend on the threads.
 #pragma once
 
@@ -27,7 +27,7 @@ void sort_by_key(std::span<const std::int32_t> keys, const IndicesFrom& indices_
                  const SortedRows& sorted, int threads) {
     const std::int64_t n = keys.size();
     const std::int64_t n_keys = sorted.indptr.size() - 1;
-    // A slice carries one counter a key: below this size another slice costs more than it saves.
+    // A slice carries one counter per key: below this size another slice costs more than it saves.
     const std::int64_t worthwhile = std::max<std::int64_t>(1, n / std::max<std::int64_t>(n_keys, 1 << 16));
     const int slices = static_cast<int>(std::min<std::int64_t>(std::max(threads, 1), worthwhile));
     const auto slice_begin = [&](int s) { return n * s / slices; };

@@ -2,8 +2,8 @@
 //
 //     e = r − p·q,  g = dℓ/de,   p ← p + η_p (g q − λ_p p),   q ← q + η_q (g p − λ_q q),   both from the rows before.
 //
-// AdaGrad keeps one number a row: η_p = rate / √G_p, and after the round G_p grows by ‖g q − λ p‖² / rank. Biases move
-// with a share of λ; in G they count with all of it.
+// AdaGrad keeps one number per row: η_p = rate / √G_p, and after the round G_p grows by ‖g q − λ p‖² / rank. Biases
+// move with a share of λ; in G they count with all of it.
 #pragma once
 
 #include <span>

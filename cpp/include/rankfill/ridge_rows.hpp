@@ -5,7 +5,7 @@
 //     F(w) = Σ_k f_k(w),   f_k(w) = ½ (r_k − w·x_k)² + ½ λ ‖w‖²,   λ = penalty + shrinkage / n.
 //
 // SAG, SAGA and SVRG remember the slope e_k = r_k − w·x_k of each entry when it was last met (of the reference row, for
-// SVRG): one number an entry, taken of all entries at the row as it is when its turn begins, and for SVRG again before
+// SVRG): one number per entry, taken of all entries at the row as it is when its turn begins, and for SVRG again before
 // every further time through the entries. The penalty is not remembered: its gradient λ w is known exactly. Entries are
 // drawn with replacement, as the proofs of all three ask: without, SAG can diverge.
 //

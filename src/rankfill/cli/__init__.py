@@ -1,4 +1,4 @@
-"""The command `rankfill`, one file a verb.
+"""The command `rankfill`, one file per verb.
 
 A verb's module is imported when the verb is typed: the list of verbs and `--version` cost nothing more.
 """

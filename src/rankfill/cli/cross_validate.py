@@ -60,7 +60,7 @@ def cross_validate(
     """Measures settings: every rating is predicted once by a model that has not seen it.
 
     The ratings are dealt into folds, the same share of each user's in every one, and each is held out in turn. With
-    --stream the file is read once, whatever its size: one model a fold learns as the ratings go by, and is asked
+    --stream the file is read once, whatever its size: one model per fold learns as the ratings go by, and is asked
     about those of its own fold, which it never learns.
 
     \b

@@ -25,7 +25,7 @@ def whole_seconds(timestamps: ArrayLike, n: int) -> NDArray[np.int64]:
     """An int64 copy; dates, as datetime64 or ISO text, become seconds since 1970."""
     array = np.asarray(timestamps)
     if array.shape != (n,):
-        raise ValueError(f"timestamps must have one value a rating ({n}), found shape {array.shape}")
+        raise ValueError(f"timestamps must have one value per rating ({n}), found shape {array.shape}")
     if array.dtype.kind in "OUT":
         array = _as_dates(array)
     unknown = np.isnat(array) if array.dtype.kind == "M" else np.zeros(0, dtype=bool)

@@ -57,7 +57,7 @@ def merge_duplicates(
     times: NDArray[np.int64] | None,
     duplicates: Duplicates,
 ) -> tuple[Rows, NDArray[np.int64]]:
-    """One entry a pair. `order[k]` is the input row of entry k; of merged entries, that of the one kept or the last."""
+    """One entry per pair. `order[k]` is the input row of entry k; for merged entries, of the one kept or the last."""
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = by_user.indices[1:] != by_user.indices[:-1]
     begins[by_user.indptr[:-1][by_user.counts() > 0]] = True

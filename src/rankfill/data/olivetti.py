@@ -53,7 +53,7 @@ def olivetti(path: str | Path | None = None, download: bool = False) -> NDArray[
 
 
 def _read(file: Path) -> NDArray[np.float32]:
-    """The file holds a picture a column, its pixels column by column."""
+    """Reads a file with one picture per column, its pixels column by column."""
     try:
         faces = scipy.io.loadmat(file)["faces"]
     except (KeyError, ValueError, IndexError) as error:

@@ -223,7 +223,7 @@ def read_items(path: str | Path, n_columns: int) -> list[tuple[Id, list[str]]]:
     """The id in the first column of every line, and the texts of all columns, of which there must be `n_columns`."""
     table = open_table(path, any_encoding=True)
     if isinstance(table, ParquetTable):
-        raise ValueError(f"{table.name} is Parquet; titles are read from text, one line an item: id, title")
+        raise ValueError(f"{table.name} is Parquet; titles are read from text, one line per item: id, title")
     try:
         records = list(split_lines(io.StringIO(whole_text(table), newline=""), table.delimiter))
     except csv.Error as error:

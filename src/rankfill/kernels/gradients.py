@@ -183,7 +183,7 @@ def gradient_pass(
 ) -> RoundSums:
     """A round for every entry, stratum by stratum; stratum s pairs user group b with item group (b + s) mod groups.
 
-    There is one penalty a row. `means` takes in each row after each of its rounds.
+    There is one penalty per row. `means` takes in each row after each of its rounds.
     """
     return RoundSums(
         *_native.gradient_pass(
@@ -220,7 +220,7 @@ def gradient_online(
     item_penalties: NDArray[np.float32],
     rule: GradientRule,
 ) -> RoundSums:
-    """Rounds in the order given; there is one penalty a round for each side."""
+    """Rounds in the order given; there is one penalty per round for each side."""
     return RoundSums(
         *_native.gradient_online(
             users,

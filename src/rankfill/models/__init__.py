@@ -58,11 +58,11 @@ MODELS: dict[str, type[Model]] = {
     "bias": Bias,
     "popularity": Popularity,
 }
-"""In the order in which a user meets them: the one to begin with, general ones, those that learn on, convex ones, for
-lists, baselines."""
+"""The order in which users meet them: the one to begin with, general ones, online ones, convex ones, those for lists,
+baselines."""
 
 DEFAULT_MODEL = "auto"
-"""The model of a verb that is told none."""
+"""The model that a verb uses where none is named."""
 
 __all__ = [
     "ALS",

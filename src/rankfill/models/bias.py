@@ -1,4 +1,4 @@
-"""Means and effects, the baseline of everything (shrinkage α = `shrinkage`, μ the mean rating).
+"""Means and effects, the baseline of all models (shrinkage α = `shrinkage`, μ the mean rating).
 
 effects="none"   r̂_ui = μ
 effects="items"  r̂_ui = b̃_i,                b̃_i = (α μ + Σ_u r_ui) / (α + |U(i)|)
@@ -117,7 +117,7 @@ class Bias(FactorModel):
                 training.report(square, (square / len(ratings)) ** 0.5)
 
     def _set_effects(self, ratings: Ratings) -> float:
-        """First the items', then the users'; the sum of the squared errors."""
+        """Learns the effects of items, then of users; returns the sum of squared errors."""
         self._set_factors(padded(ratings.n_users, 2), padded(ratings.n_items, 2), rank=2)
         self._users.array[:, 0] = self._items.array[:, 1] = 1
         self._items.array[:, 0] = self.mean_
@@ -141,7 +141,7 @@ class Bias(FactorModel):
         Parameters
         ----------
         users, items : ndarray of int32
-            Row numbers, as many of one as of the other, all of them known.
+            Pairs of row numbers, all of them known.
 
         Returns
         -------

@@ -27,7 +27,7 @@ from rankfill.models.base.units import check_finite, check_size, exponent_of, ro
 from rankfill.models.bias import Bias
 
 UNEVENNESS = 0.5
-"""How far the factors of an item differ at the start: equal ones would stay equal for ever."""
+"""How far the factors of an item differ at the start; equal ones would stay equal for ever."""
 LEAST = 0.05
 """The smallest factor to start from, as a share of one without an effect: zero would stay zero for ever."""
 

@@ -128,7 +128,7 @@ class Popularity(FactorModel):
         return np.asarray(liked * np.exp2(-age / self.half_life))
 
     def _forget_entries(self, left: Left) -> None:
-        """What those who are forgotten liked is counted no more."""
+        """Takes the likes of forgotten users out of the counts."""
         super()._forget_entries(left)
         assert self._seen is not None
         self._votes = self._votes[left.entries]
@@ -137,7 +137,7 @@ class Popularity(FactorModel):
         self._items = Growing(padded_copy(scores[:, None].astype(np.float64)))
 
     def _packed(self, history: bool) -> Parts:
-        """Without history, without what each rating counted."""
+        """Leaves out the weight of each rating where the history is left out."""
         parts = super()._packed(history)
         if not history:
             parts.tensors["votes"] = self._votes[:0]

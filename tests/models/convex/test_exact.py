@@ -20,7 +20,7 @@ def product(model):
 
 
 def test_it_is_the_solution_of_an_independent_solver():
-    """Of rank 4 with too few entries: the solution is not the matrix that was planted."""
+    """The matrix has rank 4 and too few entries: the solution is not the matrix that was planted."""
     whole, ratings = noiseless(14, 10, 4, 0.5)
     model = rf.SoftImpute(passes=1500, **SETTINGS).fit(ratings)
     W = cp.Variable((14, 10))

@@ -193,7 +193,7 @@ def test_tightening_as_published_can_raise_the_objective_and_its_gap_says_so():
 
 
 def test_weights_as_published_are_found_by_equation_30():
-    """Of the term moved last: ω = (Σ e a b − λ)/Σ (a b)², e without it."""
+    """The condition on the term moved last: ω = (Σ e a b − λ)/Σ (a b)², e without it."""
     ratings, penalty = small_ratings(share=0.6), 0.5
     common = {"penalty": penalty, "nonnegative": True, "offset": "none", "tol": None, "passes": 2}
     model = rf.PrimalDual(schedule="published-weights", **common).fit(ratings)

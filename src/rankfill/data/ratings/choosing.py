@@ -41,7 +41,7 @@ class Choosing(Making):
         """
         if keep.dtype != np.bool_ or keep.shape != (len(self),):
             raise ValueError(
-                f"select needs one bool a rating ({len(self)}), found {keep.dtype} of shape {keep.shape}; "
+                f"select needs one bool per rating ({len(self)}), found {keep.dtype} of shape {keep.shape}; "
                 "make one from positions: keep = np.zeros(len(ratings), dtype=bool); keep[positions] = True"
             )
         indptr = np.concatenate([[0], np.cumsum(keep)])[self.by_user.indptr]

@@ -36,7 +36,7 @@ class Converting(Entries):
         """
         values = finite_float32(transform(self.values))
         if len(values) != len(self):
-            raise ValueError(f"transform must return one value a rating ({len(self)}), found {len(values)}")
+            raise ValueError(f"transform must return one value per rating ({len(self)}), found {len(values)}")
         return self._class()(
             self.users, self.items, self.by_user._replace(values=values), self.timestamps, self._arrival
         )

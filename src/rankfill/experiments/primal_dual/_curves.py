@@ -10,7 +10,7 @@ import rankfill as rf
 def follow(
     method: str, model: Any, train: rf.Ratings, test: rf.Ratings, most: int, penalty: float = 0.0
 ) -> list[dict[str, Any]]:
-    """One record a pass, up to so high a rank or, where that stands still, as many passes as the model makes."""
+    """One record per pass, up to so high a rank or, where that stands still, as many passes as the model makes."""
     records: list[dict[str, Any]] = []
 
     def note(report: rf.EpochReport) -> bool:

@@ -1,1 +1,1 @@
-"""What every family stands on: the contract of a model, factors, learning on, training, settings."""
+"""What all families share: the contract of a model, factors, online learning, training, settings."""

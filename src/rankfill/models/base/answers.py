@@ -36,7 +36,7 @@ class Answers(Known):
         Parameters
         ----------
         users, items : array-like of ids
-            As many of one as of the other; a single user goes with many items and the reverse.
+            One item for each user. A single user may go with many items, and a single item with many users.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class Answers(Known):
         return view._clipped(view._score(user_rows, item_rows)).reshape(shape)
 
     def predict_all(self, users: ArrayLike | None = None) -> NDArray[np.float32]:
-        """Predicts the rating of every item, in the order of `items_`, by each of the users.
+        """Predicts how each of the users would rate every item, in the order of `items_`.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Answers(Known):
         return view._clipped(view._score_all(view._learned_users(rows)))
 
     def predict_folded(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
-        """Predicts the rating of every item, in the order of `items_`, by people who were not in training.
+        """Predicts how people who were not in training would rate every item, in the order of `items_`.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Answers(Known):
     def _best_items_folded(
         self, ratings: Ratings, n: int, allowed: NDArray[np.bool_], exclude_seen: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The same for people who were not in training."""
+        """As `_best_items`, for people who were not in training."""
 
     def _with_new_items(self, features: FeaturesLike) -> Self:
         """A view that knows more items, by their features."""
@@ -197,7 +197,7 @@ class Answers(Known):
     def _finder(
         self, users: ArrayLike | Ratings, exclude_seen: bool
     ) -> tuple[NDArray[Any], NDArray[np.int32] | Ratings, Callable[[int, NDArray[np.bool_]], Found]]:
-        """The ids of these users, their rows (or ratings, of newcomers), and what finds their n best allowed items."""
+        """The ids of these users, their rows (newcomers: ratings), and a function that finds their n best items."""
         if isinstance(users, Ratings):
             newcomers = users
             return (
@@ -212,7 +212,7 @@ class Answers(Known):
     def _allowed_items(
         self, items: ArrayLike | None, exclude: ArrayLike | None, min_ratings: MinRatings
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-        """Which items may be recommended, and which ones only after those."""
+        """Marks the items that may be recommended, and those that may only follow them."""
         first, later = self._candidates(min_ratings)
         if items is None and exclude is None:
             return first, later
@@ -224,14 +224,14 @@ class Answers(Known):
         return first & chosen, None if later is None else later & chosen
 
     def _candidates(self, min_ratings: MinRatings) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-        """The same for all items."""
+        """As `_allowed_items`, where the caller names no items."""
         if min_ratings == "auto":
             return self._usual_items()
         check_whole("min_ratings", min_ratings, 1)
         return self._item_counts.array >= min_ratings, None
 
     def _usual_items(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-        """The same with the automatic minimum; a view finds it once."""
+        """As `_candidates` with the automatic minimum; a view computes it once."""
         usual: tuple[NDArray[np.bool_], NDArray[np.bool_] | None] | None = self.__dict__.get("_usual")
         if usual is None:
             counts = self._item_counts.array
@@ -241,9 +241,9 @@ class Answers(Known):
         return usual
 
     def _item_vectors(self, items: NDArray[np.int32]) -> NDArray[np.float32]:
-        """A row for each item; the cosine of two tells how alike the model takes them to be.
+        """One row per item; the cosine of two rows says how similar the model takes the items to be.
 
-        Here how far what some users are predicted of it is above what they are predicted of an unknown item.
+        For a model without factors a row holds predictions for some users, less what they are for an unknown item.
         """
         users = np.flatnonzero(self._user_counts.array).astype(np.int32)
         users = users[:: max(1, len(users) // _USERS_OF_A_VECTOR)]
@@ -291,11 +291,11 @@ class Answers(Known):
         return np.clip(scores, *self.range_) if self._clips else scores
 
     def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
-        """What `predict` says of each rating, found by row numbers instead of ids."""
+        """The prediction for each of the ratings, looked up by row numbers instead of ids."""
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
         return self._clipped(self._score(users, items))
 
 
 _USERS_OF_A_VECTOR = 64
-"""By about how many users' predictions items are compared where they have no factors."""
+"""Items without factors are compared by the predictions for about this many users."""

@@ -1,4 +1,4 @@
-"""The best items of rows of scores."""
+"""The best items of each user, from a matrix of scores."""
 
 import numpy as np
 from numpy.typing import NDArray

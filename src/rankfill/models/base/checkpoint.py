@@ -1,8 +1,8 @@
-"""How far a fit has come, in a folder: written whole or not at all, and gone on from by the same call.
+"""Checkpoints: the state of a fit in a folder, written whole or not at all, from which the same call continues.
 
-A fit that goes on prepares as at the beginning and then takes over what it had learned, the reports of its passes and
-the best state so far. Where a pass depends on nothing else, the rest is as if nothing had happened. Solvers that carry
-more from pass to pass (directions, step sizes) begin anew at every checkpoint, whether the fit was interrupted or not.
+A resumed fit prepares as at the beginning and then takes over what it had learned, the reports of its passes and the
+best state so far. Where a pass depends on nothing else, the result is that of a fit without interruption. Solvers that
+carry more from pass to pass (directions, step sizes) start again at every checkpoint, interrupted or not.
 """
 
 import os
@@ -28,11 +28,11 @@ FORMAT_VERSION = 1
 FILE = "checkpoint.safetensors"
 
 Identity = dict[str, Any]
-"""What a fit is told: by what is its name, settings and data, each as a word or a checksum."""
+"""The class, settings and data of a fit, by name, each as a word or a checksum."""
 
 
 class Checkpoint:
-    """The folder of one fit; `identity` says which."""
+    """The folder of one fit, which `identity` describes."""
 
     def __init__(self, folder: str | os.PathLike[str], every: int, identity: Identity) -> None:
         check_whole("every", every, 1)
@@ -43,7 +43,7 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder, which is made where there is none")
 
     def write(self, model: Learner, progress: Progress) -> None:
-        """Puts the state after a pass in the place of the one before."""
+        """Replaces the checkpoint by the state after this pass."""
         parts = Parts({}, {"rankfill_checkpoint": FORMAT_VERSION, "fit": self._identity})
         parts.words |= {"history": [vars(report) for report in progress.history], "best": progress.best}
         parts.words |= {"since_best": progress.since_best, "has_best_state": progress.best_state is not None}
@@ -56,7 +56,7 @@ class Checkpoint:
         write_tensors(self.folder / FILE, parts.tensors, parts.words)
 
     def resume(self, model: Learner) -> Progress | None:
-        """Gives the model what it had learned; None where the folder holds nothing yet."""
+        """Restores what the model had learned; None where the folder holds nothing yet."""
         if not (self.folder / FILE).exists():
             return None
         try:

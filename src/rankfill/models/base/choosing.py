@@ -1,4 +1,4 @@
-"""What may be on a list, and in which order: candidates, the fewest ratings, variety.
+"""The rules of recommendation lists: candidates, the fewest ratings an item needs, variety.
 
 **The automatic minimum.** A model that predicts ratings guesses the ratings of rarely rated items most freely, so that
 the top of a list is where its luckiest guesses gather. `fewest_ratings` says below how many ratings an item comes after
@@ -25,17 +25,17 @@ LEFT_OUT = 0.05
 """The items below the automatic minimum have at most this share of all ratings."""
 
 ENOUGH = 30
-"""With so many ratings an item is never below the automatic minimum."""
+"""An item with this many ratings is never below the automatic minimum."""
 
 POOL = 10
-"""From how many times as many of the best items a list with variety is chosen."""
+"""A list of n items with variety is chosen from this times n best items."""
 
 _NUMBERS_AT_ONCE = 2**24
-_LAST = -1e9  # what an empty place is worth: below every item
+_LAST = -1e9  # the merit of an empty place, below that of every item
 
 
 def fewest_ratings(counts: NDArray[np.int64], left_out: float = LEFT_OUT) -> int:
-    """The automatic minimum for items with so many ratings each.
+    """Computes the automatic minimum from the number of ratings of each item.
 
     >>> fewest_ratings(np.array([100, 90, 80, 3, 1]))
     30
@@ -60,7 +60,7 @@ def find_lists(find: Callable[[int, NDArray[np.bool_]], Found], n: int, first: A
 
 
 def pick_varied(found: Found, n: int, diversify: float, vectors: Callable[[NDArray[np.int32]], NDArray[Any]]) -> Found:
-    """The n items of each list that maximal marginal relevance picks, in its order."""
+    """Picks n items of each list by maximal marginal relevance, in its order."""
     indices, scores = found
     distinct, places = np.unique(indices, return_inverse=True)
     rows = vectors(distinct[distinct >= 0]).astype(np.float32)
@@ -93,7 +93,7 @@ def _pick(vectors: NDArray[np.float32], scores: NDArray[np.float32], n: int, div
 
 
 def _from_0_to_1(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The scores of each row, the worst as 0 and the best as 1; NaN stays, and zeros stand for equal scores."""
+    """Scales the scores of each row so that the worst is 0 and the best 1; NaN stays, equal scores become zeros."""
     worst = np.fmin.reduce(scores, axis=1, keepdims=True)
     spread = np.fmax.reduce(scores, axis=1, keepdims=True) - worst
     return np.asarray((scores - worst) / np.where(spread > 0, spread, 1), np.float64)

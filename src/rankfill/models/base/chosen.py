@@ -5,10 +5,10 @@ People rate what they chose, and some choose better than others. With q̂_j the 
     s_j = the mean of p_u·(q_j − q̂_j) over those who rated j          (0 for an item without features)
     t_u = Σ_j s_j / (n_u + 10)  over the n_u items that u has rated
 
-u's rating of an item known by its features alone is p_u·q̂_i + t_u. When such an item has been rated n times, its row
-has begun to say this itself, and t_u / (1 + n) is left. Without t_u the mean rating of the user is the better guess on
-MovieLens; 0 to 30 in the place of the 10 hardly differ on MovieLens 100K and latest-small. Scores of models of choices
-are not ratings and go without it.
+u's rating of an item known by its features alone is p_u·q̂_i + t_u. Once such an item has been rated n times, its row
+holds part of this itself, and only t_u / (1 + n) is added. Without t_u the mean rating of the user is the better guess
+on MovieLens; 0 to 30 in the place of the 10 hardly differ on MovieLens 100K and latest-small. Models of choices, whose
+scores are not ratings, do without it.
 """
 
 from typing import ClassVar
@@ -64,7 +64,7 @@ class ChosenItems(DescribedRows):
         return means
 
     def _note_choices(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
-        """Takes in what was rated after the fit."""
+        """Takes note of ratings that came after the fit."""
         if self._item_surplus is not None and self._user_surplus is not None:
             np.add.at(self._user_surplus.array, users, self._item_surplus.array[items])
 
@@ -76,13 +76,13 @@ class ChosenItems(DescribedRows):
         return lifts.astype(np.float32)
 
     def _item_shares(self, items: NDArray[np.int32] | slice) -> NDArray[np.float32]:
-        """How much of t counts for items by row number: nothing for those learned from ratings alone."""
+        """The share of t that counts for each item; zero for items learned from ratings alone."""
         assert self._described_items is not None
         shares = self._described_items.array[items] / (1.0 + self._item_counts.array[items])
         return shares.astype(np.float32)
 
     def _lifts(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32] | None:
-        """What is to be added for pairs by row number, None for nothing."""
+        """The additions to predictions for pairs of row numbers; None where there are none."""
         if self._user_surplus is None or self._described_items is None or not len(self._user_surplus):
             return None
         lifts: NDArray[np.float32] = self._user_lifts(users) * self._item_shares(items)
@@ -108,7 +108,7 @@ class ChosenItems(DescribedRows):
         return np.bincount(known.user_indices, surplus, known.n_users).astype(np.float64, copy=False)
 
     def _lift_parts(self, user: int, item: int) -> list[Part]:
-        """The same as a part of an explanation."""
+        """The addition to a prediction as a part of an explanation."""
         lifts = self._lifts(np.array([user], np.int32), np.array([item], np.int32))
         if lifts is None or not lifts[0]:
             return []

@@ -20,7 +20,7 @@ from rankfill.models.base.state import Parts
 
 
 class DescribedRows(Model):
-    """Adds to a model whose rows are in `_users` and `_items` what it takes to make some of features."""
+    """Adds rows made from features to a model whose rows are in `_users` and `_items`."""
 
     takes_features: ClassVar[bool] = True
 
@@ -35,9 +35,9 @@ class DescribedRows(Model):
     def add_features(
         self, *, item_features: FeaturesLike | None = None, user_features: FeaturesLike | None = None
     ) -> Self:
-        """Makes items or users known that have no ratings, by what is known of them.
+        """Adds items or users without ratings, with rows made from their features.
 
-        They get predictions, can be recommended, and go on from there when ratings come (`partial_fit`). The model
+        They get predictions and can be recommended; later ratings (`partial_fit`) move their rows on. The model
         must have been fitted with features of the same kind.
 
         Parameters
@@ -143,7 +143,7 @@ class DescribedRows(Model):
         self._match_rows()
 
     def _match_rows(self) -> None:
-        """Brings to the length of the rows whatever else is kept for each of them."""
+        """Extends whatever else is kept per row to the number of rows."""
         for side in ("user", "item"):
             described: Growing | None = getattr(self, f"_described_{side}s")
             if described is not None:
@@ -155,7 +155,7 @@ class DescribedRows(Model):
         for name, value in vars(self).items():
             if isinstance(value, Growing):
                 written = name in ("_items", "_described_items")
-                # Not `frozen()`, which others hold, too: what is added here is for this copy alone.
+                # Not `frozen()`, which other views share: rows added here are for this copy alone.
                 setattr(other, name, Growing(value.array.copy() if written else value.array))
         new = self._like_learned("item", features)
         other._describe("item", new)
@@ -165,7 +165,7 @@ class DescribedRows(Model):
         return other._view()
 
     def _candidates(self, min_ratings: MinRatings) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-        """By default with the items known by their features alone; with a minimum only those asked for."""
+        """By default with all items known by features alone; given a minimum, with the new ones of the call only."""
         first, later = super()._candidates(min_ratings)
         if self._described_items is None:
             return first, later

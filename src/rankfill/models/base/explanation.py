@@ -167,7 +167,7 @@ class Explanation:
 
 
 def in_order(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Level and effects first, then by what a part adds, or by its weight where that is not known; the rest last."""
+    """Sorts parts: level and effects first, then by contribution (weight where that is unknown), the rest last."""
 
     def place(part: Part) -> tuple[int, float]:
         if part.kind in _FIRST:
@@ -179,7 +179,7 @@ def in_order(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def shown_parts(parts: Sequence[Part], n: int) -> list[Part]:
-    """Level and effects, the n largest others, the sum of those that are left, and the rest."""
+    """Keeps level and effects, the n largest other parts, the sum of the remaining ones, and the rest."""
     fixed = [part for part in parts if part.kind in _FIRST]
     others = [part for part in parts if part.kind not in (*_FIRST, "rest")]
     left = others[n:]
@@ -194,7 +194,7 @@ def named(part: Part, titles: Mapping[Any, str]) -> str:
 
 
 def _rows(parts: Sequence[Part], n: int, titles: Mapping[Any, str]) -> list[tuple[str, ...]]:
-    """A header and one row of texts per part; columns in which nothing stands are left out."""
+    """A header and one row of texts per part, without empty columns."""
     some = shown_parts(parts, n)
     columns = [
         ("", [shortened(named(part, titles)) for part in some]),

@@ -47,7 +47,7 @@ class Product(NamedTuple):
     offset: float
 
     def by_factor(self) -> list[Part]:
-        """What level, biases and factors add."""
+        """The contributions of level, biases and factors."""
         parts = self._levels()
         if self.biased:
             parts.append(Part("user", "", float(self.user[self.rank])))
@@ -57,7 +57,7 @@ class Product(NamedTuple):
     def by_rating(
         self, rated: Rated, ridge: Ridge | None, gram: NDArray[np.float32] | None = None
     ) -> tuple[list[Part], str]:
-        """What level, the bias of the item and each rating add, and a word about it; `gram` for implicit feedback."""
+        """The contributions of level, item bias and each rating, with a note; `gram` is for implicit feedback."""
         implicit = ridge is not None and ridge.confidence is not None
         values = np.ones(len(rated.ids), np.float32) if implicit and rated.values is None else rated.values
         weights = self._weights(rated.rows, values, ridge or self._closest(rated.rows), gram)
@@ -97,7 +97,7 @@ class Product(NamedTuple):
         return weights
 
     def _closest(self, rows: NDArray[np.float32]) -> Ridge:
-        """A penalty as strong as what one rating says of a row."""
+        """A penalty as strong as the evidence of one rating about a row."""
         squares = np.square(rows[:, : self.rank], dtype=np.float64).sum(axis=1)
         return Ridge(self.rank, float(squares.mean()) or 1.0)
 

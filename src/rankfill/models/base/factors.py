@@ -34,7 +34,7 @@ class FactorModel(ChosenItems):
     """Whether `fit` can start from given factors."""
 
     _bare: bool = False
-    """Whether this is but a holder of given factors, without biases and offset of its own."""
+    """Whether this only holds given factors, without biases and offset of its own."""
 
     _learned: ClassVar[tuple[str, ...]] = ("rank_", "biased_", "offset_", "_users", "_items")
 
@@ -95,7 +95,7 @@ class FactorModel(ChosenItems):
 
     @abstractmethod
     def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
-        """The best rows for the users of ratings whose items are numbered as here, the items as they are."""
+        """Computes the best rows for the users of these ratings, items fixed and numbered as here."""
 
     def _set_factors(
         self,
@@ -106,7 +106,7 @@ class FactorModel(ChosenItems):
         biased: bool = False,
         offset: float = 0.0,
     ) -> None:
-        """Takes padded rows of `rank` factors, and two more columns when `biased`."""
+        """Takes over padded rows of `rank` factors, with two more columns when `biased`."""
         self._users, self._items = Growing(users), Growing(items)
         self.rank_, self.biased_, self.offset_ = int(rank), bool(biased), float(offset)
 
@@ -235,14 +235,14 @@ class FactorModel(ChosenItems):
         return self._with_newcomers(ratings)._score(people.astype(np.int32), self._learned_items(items))
 
     def _with_newcomers(self, ratings: Ratings) -> Self:
-        """The model with people who were not in training in the place of its users."""
+        """A copy of the model whose users are these people, who were not in training."""
         folded, known = copy.copy(self), self._in_own_items(ratings)
         folded._users = Growing(self._folded_rows(known))
         folded._take_choices(known)
         return folded
 
     def _folded_rows(self, known: Ratings) -> NDArray[np.float32]:
-        """Padded rows of people who were not in training; who has rated nothing known is as any unknown user."""
+        """Padded rows of people who were not in training; one without known ratings is like any unknown user."""
         rows = padded(known.n_users, max(self._width, 1))
         rows[:, : self._width] = self._fold_in(known)
         unknown = known.by_user.counts() == 0
@@ -298,7 +298,7 @@ class FactorModel(ChosenItems):
         return Reading([*parts, *lift], [*by_rating, *lift], note)
 
     def _packed(self, history: bool) -> Parts:
-        """The columns in use only."""
+        """Packs only the columns in use."""
         parts = super()._packed(history)
         for name in ("users", "items"):
             parts.tensors[name] = parts.tensors[name][:, : self._width]

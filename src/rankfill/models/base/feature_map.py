@@ -7,8 +7,8 @@ After a fit the rows of the items that have both ratings and features are regres
 q_i is the whole row, biases among it, n_i the number of its ratings and n̄ their mean: the row of an item with few of
 them is mostly noise. The same goes for users. λ is chosen by items kept aside, a fifth at a time: with G the mean of
 p_u p_uᵀ over the users, the guess q̂_i of such a row costs w_i (q̂_i − q_i)ᵀG(q̂_i − q_i), the mean square by which
-predictions change. No entry of a row leaves the range of those learned, so that rows that must not be negative are not,
-and a column of ones stays one. (The 10 was chosen on MovieLens 100K and latest-small, after a
+predictions change. Entries of a row stay within the range of those learned, so that non-negative rows stay
+non-negative and a column of ones stays one. (The 10 was chosen on MovieLens 100K and latest-small, after a
 first rule had done badly on 1M: 3 to 100 hardly differ, but equal
 weights lose a good part of the gain.)
 """
@@ -57,7 +57,7 @@ class FeatureMap:
     high: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        """A map may come from a file, which can hold anything."""
+        """Checks the shapes and numbers, since a map may come from a damaged file."""
         width = len(self.intercept)
         if self.coefficients.shape != (len(self.encoding.names), width) or not (
             self.intercept.shape == self.low.shape == self.high.shape == (width,)
@@ -92,7 +92,7 @@ def learn_map(
 
 
 def trust(counts: NDArray[np.integer]) -> Floats:
-    """w: how much is made of rows with so many ratings."""
+    """w: the weight of rows with this many ratings."""
     weights: Floats = counts / (counts + _TRUSTED * counts.mean())
     return weights
 
@@ -104,7 +104,7 @@ def unit_of_penalty(inputs: Any, weights: Floats) -> float:
 
 
 def _best_strength(inputs: Any, targets: Floats, weights: Floats, unit: float, metric: Floats) -> float:
-    """The penalty under which rows that are kept aside are guessed best."""
+    """Chooses the penalty under which rows kept aside are guessed best."""
     fold = np.random.default_rng(len(targets)).permutation(np.arange(len(targets)) % _FOLDS)
     parts = [fold == each for each in range(min(_FOLDS, len(targets)))]
     if len(parts) < 2 or not inputs.shape[1]:
@@ -124,7 +124,7 @@ def _best_strength(inputs: Any, targets: Floats, weights: Floats, unit: float, m
 
 
 def no_map(side: str) -> ValueError:
-    """What is said where features are given to a model that was fitted without."""
+    """The error for features given to a model that was fitted without any."""
     return ValueError(
         f"this model has not learned from features of {side}s, so that it cannot use any; fit it with {side}_features="
     )

@@ -1,7 +1,7 @@
-"""What is left of a model without some of its users: the rows of the others, and counts without their ratings.
+"""Removes users from a model: their rows, and their ratings from all counts.
 
 An attribute with one row per user has "user" in its name, and so has such a field of a record: that is how rows are
-found. What goes by rating or by row number, a class looks after in `_forget_entries`.
+found. A class removes what is kept per rating, or by row number, in `_forget_entries`.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 class Left(NamedTuple):
-    """Who and what stays."""
+    """The users and entries that stay."""
 
     users: NDArray[np.intp]
     """Row numbers of the users who stay, as they were."""
     entries: NDArray[np.bool_]
-    """Which of the pairs of user and item that were seen stay, by user, items ascending."""
+    """Marks the seen pairs of user and item that stay, by user, items ascending."""
     n_before: int
 
     def renumbered(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
-        """The numbers that rows have now, −1 for the forgotten."""
+        """The new numbers of rows, −1 for those forgotten."""
         numbers = np.full(self.n_before, -1, np.int32)
         numbers[self.users] = np.arange(len(self.users), dtype=np.int32)
         found: NDArray[np.int32] = numbers[rows]
@@ -62,7 +62,7 @@ def _forget_counts(model: "Model", rows: NDArray[np.int32], items: NDArray[np.in
     if model.n_ratings_:
         model.mean_ = model._sum / model.n_ratings_
     counts = model._item_counts.array - np.bincount(items[~kept], minlength=len(model.items_))
-    # A pair that came again in a stream was counted again: where is not known, but it was where counts exceed pairs.
+    # A pair that came twice in a stream was counted twice; such items have larger counts than pairs.
     more, repeated = counts - np.bincount(items[kept], minlength=len(model.items_)), n_gone - int((~kept).sum())
     for item in np.unique(items[~kept])[np.argsort(-more[np.unique(items[~kept])], kind="stable")]:
         taken = min(repeated, int(more[item]))

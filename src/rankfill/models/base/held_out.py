@@ -1,8 +1,8 @@
-"""The choice of a setting by trial: learn from some of the ratings, measure the error on others, take the best.
+"""Chooses a setting by trial: learn from some of the ratings, measure the error on others, take the best.
 
-    choose_held_out   candidates in order, each learned anew on one part of the ratings and scored on the rest
-    keep_aside        the parts alone, for a caller whose one fit tries all candidates on its way
-    search            the loop alone, for a caller who has an error of its own (cross-validation, warm starts)
+    choose_held_out   fits each candidate to one part of the ratings and scores it on the rest
+    keep_aside        only makes the parts, for a caller whose single fit tries all candidates
+    search            only runs the loop, for a caller with an error of its own (cross-validation, warm starts)
 
 The part kept aside depends on the ids and the seed alone (`hashed_folds`), so a rating that comes twice is on one side.
 """
@@ -100,9 +100,9 @@ def choose_held_out(
 def keep_aside(
     ratings: Ratings, *, sample: int = 500_000, aside: int = 5, scored: int = 1, seed: int = 0
 ) -> list[tuple[Ratings, Ratings]]:
-    """Pairs of what is learned from and what is kept aside, with the meanings of `choose_held_out`.
+    """Makes pairs (learned from, kept aside); parameters mean what they do in `choose_held_out`.
 
-    There is none where one part of the first pair would be empty.
+    There are none where one part of the first pair would be empty.
     """
     some = some_users(ratings, sample, seed)
     fold, parts, total = hashed_folds(some, aside, seed), [], 0

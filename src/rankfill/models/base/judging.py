@@ -1,4 +1,4 @@
-"""The value of any measure for a fitted model on ratings: errors of predictions and measures of lists."""
+"""Evaluates a fitted model on ratings by any measure: errors of predictions and measures of lists."""
 
 import math
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _prediction_scores(model: "Model", test: Ratings, wanted: Sequence[Score]) -
 
 
 def prediction_errors(model: "Model", ratings: Ratings, measures: Sequence[Measure]) -> list[float]:
-    """Errors of predictions, a piece of the ratings at a time."""
+    """Errors of predictions, summed over one piece of the ratings at a time."""
     values = _prediction_scores(model, ratings, [Score(measure) for measure in measures])
     return list(values.values())
 

@@ -1,4 +1,4 @@
-"""Whom and what a model knows: ids as row numbers, counts, means and the range of the ratings, what was seen."""
+"""What a model knows of users and items: row numbers of ids, counts, means, range of ratings, items seen."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from rankfill.models.base.training import EpochReport
 
 
 class Known(Published):
-    """The part of every model that holds the ids and what was counted of their ratings."""
+    """The part of every model that holds the ids, and counts and sums of their ratings."""
 
     users_: Vocabulary
     items_: Vocabulary
@@ -39,7 +39,7 @@ class Known(Published):
         self.history_ = []
 
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
-        """Counts, means and range; `users` and `items` are the rows here of the rows of the ratings, −1 if unrated."""
+        """Updates counts, means and range; `users`, `items` map rows of the ratings to rows here, −1 if unrated."""
         self.n_ratings_ += len(ratings)
         tally = ratings.tally()
         self._user_counts.array[users[users >= 0]] += tally.user_counts[users >= 0]
@@ -100,7 +100,7 @@ class Known(Published):
         return rows[rows >= 0]
 
     def _in_own_items(self, ratings: Ratings) -> Ratings:
-        """The ratings of the items learned, numbered as here, users as there; without their times."""
+        """The ratings of known items, renumbered as here; users keep their numbers, timestamps are dropped."""
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
         known = items >= 0
         users, items, values = ratings.user_indices[known], items[known], ratings.values[known]
@@ -115,7 +115,7 @@ class Known(Published):
 
 
 ONE = int | str
-"""The type of a single id, as most callers give it."""
+"""The types of a single id."""
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:

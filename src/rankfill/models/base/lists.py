@@ -1,7 +1,7 @@
-"""Measures of the lists that a model recommends, in one pass over its users, and what of the test it has learned from.
+"""Measures of the lists that a model recommends, and which test ratings it has learned from, in one pass over users.
 
-All items with a rating in training that a user has not rated there are candidates for the list of this user. The
-longest list asked for is made once; shorter ones are its beginnings.
+The candidates for a user's list are the items with ratings in training that this user has not rated there. Only the
+longest list is made; shorter ones are its beginnings.
 """
 
 import math
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 class Lists(NamedTuple):
-    """What was recommended to some users, and what would have been right."""
+    """Lists recommended to some users, beside the items they liked."""
 
     k: int
     """The length of a list; columns that are empty for everybody may be left out."""
@@ -88,13 +88,13 @@ def list_scores(
 
 
 def liked_by_test(model: "Model", test: Ratings, liked: Liked) -> NDArray[np.bool_]:
-    """Which test ratings are of liked items, by what the model knows of training."""
+    """Marks the test ratings of liked items, going by the training ratings that the model knows."""
     view = model._view()
     return liked_entries(test, liked, view.mean_, view._user_means(test.users))
 
 
 def learned_entries(model: "Model", test: Ratings) -> NDArray[np.bool_]:
-    """Which test ratings are of items that the model has learned the same user's rating of."""
+    """Marks the test ratings whose pair of user and item the model has learned from."""
     view, learned = model._view(), np.zeros(len(test), dtype=bool)
     if view._seen is None:
         return learned
@@ -121,7 +121,7 @@ def chunks(test: Ratings) -> Iterator[tuple[slice, slice]]:
 
 
 def mean_of(values: list[Floats]) -> float:
-    """Over all users that have a value."""
+    """The mean over all users that have a value."""
     all_values = np.concatenate([*values, np.empty(0)])
     defined = all_values[~np.isnan(all_values)]
     return float(defined.mean()) if len(defined) else math.nan
@@ -153,7 +153,7 @@ def _all_lists(
 
 
 def _kept(rows: Rows, keep: NDArray[np.bool_]) -> tuple[Rows, NDArray[np.intp]]:
-    """The entries to keep, in rows without gaps, and the former numbers of these rows."""
+    """Keeps some entries; returns them in rows without gaps, and the former numbers of these rows."""
     ends = np.concatenate([[0], np.cumsum(keep)])[rows.indptr]
     asked = np.flatnonzero(np.diff(ends))
     return Rows.taking(np.append(ends[asked], ends[-1]), rows.indices[keep], rows.values[keep]), asked

@@ -1,4 +1,4 @@
-"""The mean of the rows that have been learned, which stands in for a user or an item that the model does not know."""
+"""The mean of the learned rows, used for users and items that the model does not know."""
 
 import threading
 
@@ -11,9 +11,9 @@ _BLOCK = 256
 
 
 class MeanRow:
-    """Keeps sums over blocks of rows, blocks of blocks and so on, and renews only those in which a row has changed.
+    """Keeps sums over blocks of rows, over blocks of blocks and so on; recomputes only those in which a row changed.
 
-    A sum depends on the rows alone, not on the order in which they changed. May be asked on several threads.
+    A sum depends on the rows alone, not on the order in which they changed. Several threads may ask at once.
     """
 
     def __init__(self, rows: Growing, counts: Growing) -> None:
@@ -41,7 +41,7 @@ class MeanRow:
             self._levels: list[NDArray[np.float64]] = []
 
     def row(self) -> NDArray[np.float32]:
-        """The mean, in single precision; zeros when nothing has been learned."""
+        """Computes the mean, in single precision; zeros when nothing has been learned."""
         with self._lock:
             changed, self._changed = self._changed, set()
             if changed or not self._levels:
@@ -51,7 +51,7 @@ class MeanRow:
         return mean
 
     def _renew(self, blocks: list[int]) -> None:
-        """The last column of a sum counts the rows learned."""
+        """Recomputes the sums of these blocks; the last column of a sum counts the learned rows."""
         n, level = len(self._counts), 0
         while level == 0 or n > 1:
             n_sums = max(-(-n // _BLOCK), 1)

@@ -1,7 +1,7 @@
 """The contract of every model: ratings in, predictions and recommendations by id out.
 
-Its parts, each on top of the one before: `published` (what readers see), `known` (ids and counts), `answers`
-(predictions and lists), `reasons` (what is similar, and why), and here how it learns, forgets and is saved.
+It is built in layers: `published` (what readers see), `known` (ids and counts), `answers` (predictions and lists),
+`reasons` (similarity and explanations), and here learning, forgetting and saving.
 """
 
 import copy
@@ -69,24 +69,24 @@ class Model(Reasons):
     """
 
     measure: ClassVar[Measure] = "rmse"
-    """The error in which the model's history is kept."""
+    """The error that the model's history records."""
 
     warm_path: ClassVar[WarmPath] = "strongest first"
-    """In which order of the strength of its regularisation each solution is a good start (`init`) for the next:
-    "strongest first" where a model adds what it lacks; "weakest first" where factors that a strong penalty has removed
-    do not come back; "none" where a fit is so many passes rather than a solution."""
+    """The order of penalties along which each solution is a good start (`init`) for the next: "strongest first" where a
+    model adds the factors it lacks; "weakest first" where factors that a strong penalty has removed do not come back;
+    "none" where a fit is a number of passes rather than a solution."""
 
     learns_in_half_passes: ClassVar[bool] = False
-    """Whether a pass moves one side's rows against the other's and nothing else, so that it can be made in blocks."""
+    """Whether a pass only moves the rows of one side against the other side, so that it can go block by block."""
 
     takes_features: ClassVar[bool] = False
     """Whether `fit` learns from features of items and users."""
 
     features_shape_all: ClassVar[bool] = False
-    """Whether features change what is learned of those with ratings, too, not only of those without."""
+    """Whether features also change what is learned about items and users with ratings."""
 
     learns_from_store: ClassVar[bool] = False
-    """Whether `fit` goes through ratings in a `RatingStore` without holding them all in memory."""
+    """Whether `fit` reads ratings from a `RatingStore` without holding them all in memory."""
 
     _learned: ClassVar[tuple[str, ...]] = ()
     """The names of the attributes that this class learns, beside those of its bases; see `state.py`."""
@@ -120,11 +120,11 @@ class Model(Reasons):
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 10,
     ) -> Self:
-        """Learns from the ratings alone, forgetting what was learned before.
+        """Learns from these ratings and forgets what was learned before.
 
         Parameters
         ----------
-        ratings : Ratings, or whatever `as_ratings` makes some of
+        ratings : Ratings, or anything `as_ratings` accepts
             What to learn from: at least one rating.
         validation : Ratings or the like, optional
             Ratings kept aside. The model returned is the best on them, and training stops when they gain no more.
@@ -135,7 +135,7 @@ class Model(Reasons):
             arrays of one row per user and per item, in the order of `ratings.users` and `ratings.items`, and as many
             columns as the model has factors. Biases then start as they would without.
         measure : str, optional
-            What says which state is best on the validation ratings and when they gain no more: any measure of
+            The measure on the validation ratings by which the best state is kept and training stops: any measure of
             `evaluate`, such as "mae" or "ndcg@10". By default the model's own `measure`.
         liked : {"above-mean", "above-user-mean", "all"} or float, default="above-mean"
             Which validation ratings make an item relevant, as in `evaluate`; for measures of lists, and for `Auto`.
@@ -143,12 +143,12 @@ class Model(Reasons):
             What is known of items and users, so that those without ratings get answers, too; see `Features`. Models
             without factors have no use for them.
         checkpoint : str or path-like, optional
-            A folder in which a long fit notes how far it has come. The same call goes on from there, to the same bits
-            as a fit that was never cut off, and with larger `passes` from where a fit ended. Solvers that carry more
-            from pass to pass than they learn, such as those under the trace norm, begin anew from what is learned at
-            each checkpoint. A call with other settings or ratings is refused.
+            A folder in which a long fit saves its state. The same call continues from there, to the same bits as an
+            uninterrupted fit; with larger `passes` it continues a finished fit. Solvers that carry more from pass to
+            pass than the model learns, such as those under the trace norm, start again from the learned state at each
+            checkpoint. A call with other settings or ratings is refused.
         every : int, default=10
-            After how many passes a checkpoint replaces the one before; one is written at the end, too.
+            The number of passes between checkpoints; the last one is written at the end.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Model(Reasons):
         return self
 
     def _holding(self, factors: tuple[ArrayLike, ArrayLike], ratings: Ratings) -> Self:
-        """A model with these settings that holds nothing but factors of the users and items of these ratings."""
+        """Makes a model with these settings that holds only factors of the users and items of these ratings."""
         raise TypeError(f"{type(self).__name__} does not start from factors; leave init out, or give a fitted model")
 
     @abstractmethod
@@ -221,11 +221,11 @@ class Model(Reasons):
         """
 
     def forget(self, users: ArrayLike) -> Self:
-        """Removes users, and what follows from them alone: their ids, rows, counts and what they have rated.
+        """Removes users: their ids, rows, counts and ratings.
 
-        Afterwards they are as any unknown user, the mean rating and the numbers of ratings are those of the others, and
-        a file saved then holds nothing of them. What cannot be undone is what items have learned from them, such as the
-        factors of the items they rated, nor the range of all ratings: that takes a new fit without them.
+        Afterwards they are like any unknown user, the mean rating and the numbers of ratings are those of the others,
+        and a file saved then holds nothing of them. What items have learned from their ratings, such as factors, and
+        the range of all ratings stay as they are; to change those too, fit again without these users.
 
         Parameters
         ----------
@@ -264,13 +264,12 @@ class Model(Reasons):
     def save(self, path: str | os.PathLike[str], history: bool = True) -> None:
         """Writes the model to one file, whole or not at all; `rankfill.load` reads it.
 
-        While another thread learns, this waits for the end of its call, and that thread for the copy that is written:
-        a file holds one state of the model.
+        Saving and learning on another thread wait for each other, so that a file holds one state of the model.
 
         Parameters
         ----------
         path : str or path
-            Where to. A file that is there is replaced.
+            Where to write. An existing file is replaced.
         history : bool, default=True
             Whether the file holds what each user has rated. Without it a file is smaller and tells less about people;
             the model then recommends only with `exclude_seen=False`.
@@ -289,7 +288,7 @@ class Model(Reasons):
     def _take_features(
         self, ratings: Ratings, item_features: FeaturesLike | None, user_features: FeaturesLike | None
     ) -> dict[Side, Features]:
-        """The features of either side, refused in words before anything is learned."""
+        """Checks the features of either side before anything is learned."""
         given: list[tuple[Side, Any, Vocabulary]] = [
             ("user", user_features, ratings.users),
             ("item", item_features, ratings.items),
@@ -306,17 +305,17 @@ class Model(Reasons):
         return found
 
     def _check_features(self, side: Side, features: Features, ids: Vocabulary, counts: NDArray[np.integer]) -> None:
-        """Raises in words where nothing can be learned from the features of ids with so many ratings."""
+        """Raises an error where nothing can be learned from the features of ids with these numbers of ratings."""
 
     def _learn_features(self, features: dict[Side, Features]) -> None:
-        """Learns what features say of items and users, after the ratings."""
+        """Learns from the features of items and users, after the ratings."""
 
     def _forget(self, rows: NDArray[np.int32]) -> None:
-        """Takes out the rows of some users, and what follows."""
+        """Removes the rows of some users, and all that depends on them."""
         forget_rows(self, rows)
 
     def _forget_entries(self, left: Left) -> None:
-        """Takes out of what goes by rating, or by row number of a user, what belongs to those to be forgotten."""
+        """Removes the entries of forgotten users from whatever is kept per rating or by row number of a user."""
 
     def _hint(self, ratings: Ratings) -> None:
         """Warns of ratings that another model is made for."""
@@ -324,7 +323,7 @@ class Model(Reasons):
             warn_of_one_value(ratings)
 
     def _check(self, ratings: Ratings) -> None:
-        """Raises in words what the model cannot do with its settings or these ratings."""
+        """Raises an error for settings or ratings that the model cannot learn from."""
 
     def _check_checkpoints(self) -> None:
         if "passes" in vars(type(self)):

@@ -1,4 +1,4 @@
-"""A fitted model as the parts of a file, and back: what is read is checked as a whole before anything uses it."""
+"""Turns a fitted model into the parts of a file, and back; a file is checked as a whole before it is used."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ FORMAT_VERSION = 3
 
 
 def packed(model: "Model", history: bool) -> Parts:
-    """All that the model knows; without `history` all but what each user has rated."""
+    """Packs all that the model knows, without `history` leaving out what each user has rated."""
     parts = Parts(
         {
             "user_counts": model._user_counts.array,
@@ -90,7 +90,7 @@ def _seen(n_users: int, n_items: int, parts: Parts) -> SeenItems:
 
 
 def plain(value: Any) -> Any:
-    """Settings as JSON can hold them."""
+    """The settings in a form that JSON can hold."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray | list | tuple):

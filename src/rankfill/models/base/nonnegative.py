@@ -1,4 +1,4 @@
-"""Factors of any sign as a start for factors that must not be negative."""
+"""Makes factors of any sign a start for non-negative ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from rankfill.models.base.settings import Nonnegative
 
 
 def project(users: NDArray[np.float32], items: NDArray[np.float32], nonnegative: Nonnegative) -> None:
-    """Cuts off at zero, in place, what is negative on the sides that must not be.
+    """Sets negative entries to zero, in place, on the sides that must not be negative.
 
     p_k q_k does not change when both change their sign. Each factor takes the sign that leaves more of it: the one with
     the larger product of the norms that stay, or where nothing stays of one side, with more of the items.

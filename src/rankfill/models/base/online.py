@@ -1,4 +1,4 @@
-"""Models that go on learning: one rating at a time, with room for people and things never seen before."""
+"""Models that learn online: one rating at a time, with room for new users and items."""
 
 import functools
 import operator
@@ -33,19 +33,19 @@ class OnlineModel(Model):
 
     _ends: Ends
     _settings_checked: tuple[Any, ...] = ()
-    """The settings that were last found to be right: single ratings do not check them again."""
+    """The settings that were last checked; single ratings do not check them again."""
 
     def partial_fit(self, ratings: RatingsLike) -> Self:
-        """Goes on from what was learned, one rating after the other.
+        """Continues learning, one rating after the other.
 
         Other threads may predict and recommend meanwhile: they see the model as it was before the call, then as it is
         after it.
 
         Parameters
         ----------
-        ratings : Ratings, or whatever `as_ratings` makes some of
-            In the order of their timestamps, or without any in the order in which they were given. New users and
-            items get rows of their own. How a stream is cut into calls makes no difference.
+        ratings : Ratings, or anything `as_ratings` accepts
+            They are learned in the order of their timestamps, or without any in the order in which they were given.
+            New users and items get rows of their own. How a stream is cut into calls makes no difference.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class OnlineModel(Model):
         return self
 
     def learn_many(self, users: ArrayLike, items: ArrayLike, ratings: ArrayLike) -> Self:
-        """Goes on from what was learned with ratings in the order given: `partial_fit` without making `Ratings`.
+        """Continues learning from ratings in the order given: `partial_fit` without making `Ratings`.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class OnlineModel(Model):
         return self
 
     def learn_one(self, user: Id, item: Id, rating: float, time: int | None = None) -> Self:
-        """Goes on from what was learned with a single rating: `partial_fit` without its overhead.
+        """Continues learning from a single rating: `partial_fit` without its overhead.
 
         Parameters
         ----------
@@ -136,20 +136,20 @@ class OnlineModel(Model):
         return self.partial_fit(Ratings.from_arrays([user], [item], [rating], times))
 
     def _learn_rows(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-        """Takes note of a stream by row numbers, learns from it and lets readers see it."""
+        """Counts the ratings of a stream, learns from them and publishes the result; users and items by row number."""
         self._take_note_of_many(users, items, values)
         try:
             with without_hints():
                 self._learn_stream(users, items, values)
-        finally:  # a stream that is refused on the way has brought new ids all the same
+        finally:  # even a stream that is refused half-way may have brought new ids
             self._show_rows(users, items)
 
     def _show_rows(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
-        """Lets readers see what was learned of these."""
+        """Publishes what was learned about these rows."""
         self._renew_view()
 
     def _begin_or_go_on(self, ratings: Ratings) -> None:
-        """Begins with the kind of ids and the size of the first ratings of a stream, if this is its beginning."""
+        """At the beginning of a stream, starts with the kind of ids and the size of its first ratings."""
         if not hasattr(self, "users_"):
             self._begin(Vocabulary(ratings.users.ids()[:0]), Vocabulary(ratings.items.ids()[:0]))
             self._seen = SeenItems.empty()
@@ -161,12 +161,12 @@ class OnlineModel(Model):
         """Refuses to go on with settings that do not fit what was learned."""
 
     def _settings(self) -> tuple[Any, ...]:
-        """The values of all parameters, in microseconds."""
+        """The values of all parameters; faster than `get_params`, which a single rating has no time for."""
         values: tuple[Any, ...] = _parameters_of(type(self))(self)
         return values
 
     def _check_stream(self, users: NDArray[Any], items: NDArray[Any], values: NDArray[np.float32]) -> None:
-        """As `_check`, of ratings by ids in which a pair may come more than once."""
+        """As `_check`, for ratings by id in which a pair may come more than once."""
         taken = self._takes_all(values)
         if taken and self._settings() == self._settings_checked:
             return
@@ -175,11 +175,11 @@ class OnlineModel(Model):
         self._settings_checked = self._settings()
 
     def _takes_all(self, values: NDArray[np.float32]) -> bool:
-        """Whether none of these needs words of refusal."""
+        """Whether the model accepts all of these ratings."""
         return self._takes(float(values.min())) and self._takes(float(values.max()))
 
     def _takes(self, value: float) -> bool:
-        """Whether a rating needs no words of refusal."""
+        """Whether the model accepts a rating."""
         return abs(value) <= _LARGEST and not (value < 0 and self.needs_nonnegative)
 
     def _begin(self, users: Vocabulary, items: Vocabulary) -> None:
@@ -198,7 +198,7 @@ class OnlineModel(Model):
     def _take_note_of_many(
         self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]
     ) -> None:
-        """Sums go in order, so that no cut of a stream shows."""
+        """Adds the ratings to counts and sums, in their order, so that the cuts of a stream make no difference."""
         self.n_ratings_ += len(values)
         wide = values.astype(np.float64)
         np.add.at(self._user_counts.array, users, 1)
@@ -221,14 +221,14 @@ class OnlineModel(Model):
 
     @abstractmethod
     def _begin_stream(self, ratings: Ratings) -> None:
-        """Sets what is learned to nothing, before the first rating of a stream."""
+        """Prepares an empty model, before the first rating of a stream."""
 
     @abstractmethod
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         """Learns from ratings in the order given, by row numbers."""
 
     def _grow(self, ratings: Ratings, order: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Rows of the ratings' users and items here; new ids are numbered in the order in which they arrive."""
+        """Adds the new ids, numbered in the order in which they arrive; returns the rows of all users and items."""
         self._own_vocabularies()
         user_ids = ratings.users.ids(_by_first_appearance(ratings.user_indices[order], ratings.n_users))
         item_ids = ratings.items.ids(_by_first_appearance(ratings.item_indices[order], ratings.n_items))
@@ -239,13 +239,13 @@ class OnlineModel(Model):
         return self.users_.index(ratings.users.ids()), self.items_.index(ratings.items.ids())
 
     def _own_vocabularies(self) -> None:
-        """Makes ids its own before they grow: until then they are those of the ratings it was fitted to."""
+        """Copies the vocabularies before they grow; until then they are those of the ratings it was fitted to."""
         if not self._owns_vocabularies:
             self.users_, self.items_ = self.users_.copy(), self.items_.copy()
             self._owns_vocabularies = True
 
     def _add_rows(self) -> None:
-        """Counts and sums for the ids that have none yet."""
+        """Extends counts and sums to the ids that have none yet."""
         for counts, ids in ((self._user_counts, self.users_), (self._item_counts, self.items_)):
             counts.extend(np.zeros(len(ids) - len(counts), dtype=np.int64))
         self._user_sums.extend(np.zeros(len(self.users_) - len(self._user_sums)))
@@ -261,7 +261,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
     rank: int
 
     def learn_one(self, user: Id, item: Id, rating: float, time: int | None = None) -> Self:
-        """Goes on from what was learned with a single rating: `partial_fit` without its overhead.
+        """Continues learning from a single rating: `partial_fit` without its overhead.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
         self._learn_stream(np.array([user], np.int32), np.array([item], np.int32), np.array([value], np.float32))
 
     def _known_rating(self, user: Id, item: Id, rating: float) -> tuple[int, int, float] | None:
-        """Row numbers and value where nothing has to grow and the value needs no second look; None elsewhere."""
+        """Row numbers and value of a rating whose ids are known and whose value is accepted; None otherwise."""
         if self._settings() != self._settings_checked or not self._owns_vocabularies:
             return None
         rows = self.users_.row_of(user), self.items_.row_of(item)
@@ -349,7 +349,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
 
     @abstractmethod
     def _start_of_items(self, first: int, last: int) -> NDArray[np.float32]:
-        """The same for items."""
+        """As `_start_of_users`, for items."""
 
     def _add_rows(self) -> None:
         self._users.extend(self._start_of_users(len(self._users), len(self.users_)))

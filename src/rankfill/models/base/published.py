@@ -1,8 +1,8 @@
-"""Reading while learning: what threads may ask of a model while another teaches it.
+"""Reading while learning: threads may use a model while another thread teaches it.
 
 A model answers from a view, which is renewed by swapping one reference at the end of a fit, of each pass of it, and of
 every call of `partial_fit` or `learn_one`. The ids, counts, factors and seen items of a view belong together, so that
-any number of threads may ask while one learns; two threads that learn take turns. Rows are moved in place: an answer
+any number of threads may read while one learns; two threads that learn take turns. Rows are moved in place: an answer
 given while a row is moving may use numbers from before and after.
 """
 
@@ -32,7 +32,7 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the lock and the view, which a copy makes anew."""
+        """Leaves out the lock and the view, which a copy makes for itself."""
         state = dict(super().__getstate__())
         return {name: value for name, value in state.items() if name not in ("_writing", "_published")}
 
@@ -46,13 +46,13 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
 
     def _view(self) -> Self:
-        """The model as it was last published, which nobody changes any more."""
+        """The model as it was last published; it does not change any more."""
         if "_published" not in self.__dict__:
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
         return self if self._published is None else self._published
 
     def _renew_view(self) -> None:
-        """Lets readers see what has been learned up to now."""
+        """Publishes what has been learned up to now."""
         view = object.__new__(type(self))
         now, shown = self.__dict__, view.__dict__
         shown.update(now)
@@ -63,4 +63,4 @@ class Published(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 _GROWING = {Growing, SeenItems, Vocabulary}
-"""Each of them has a view that stays as it is, `frozen`."""
+"""Types with a method `frozen`, which returns a view that does not grow."""

@@ -1,4 +1,4 @@
-"""What is similar, and why a prediction is what it is: asked of every model by id."""
+"""Similar items and users, and explanations of predictions, by id; part of every model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,14 +18,14 @@ from rankfill.models.base.similar import Similar, most_similar
 
 
 class OwnRatings(NamedTuple):
-    """What one user has rated: row numbers of items, ascending, and the ratings where they are known."""
+    """The ratings of one user: row numbers of items, ascending, and the values where they are known."""
 
     items: NDArray[np.int32]
     values: NDArray[np.float32] | None
 
 
 class Reading(NamedTuple):
-    """The parts of a prediction, the same by the user's ratings, and a word about these."""
+    """The parts of a prediction, the same prediction by the user's ratings, and a note about these."""
 
     parts: Sequence[Part]
     ratings: Sequence[Part] = ()
@@ -33,10 +33,10 @@ class Reading(NamedTuple):
 
 
 class Reasons(Answers):
-    """The part of the contract of every model that says what is similar and why."""
+    """The part of every model that finds what is similar and explains predictions."""
 
     def similar_items(self, ids: ArrayLike, n: int = 10) -> Similar:
-        """Finds the items that the model takes for most similar to each of some items.
+        """Finds the items that are most similar to each of the given items, according to the model.
 
         Similarity is the cosine between the factors of two items; a model of neighbours or of item weights has its
         own. Items without ratings in training are never listed, and an id that the model has not learned about has
@@ -66,7 +66,7 @@ class Reasons(Answers):
         return view._similar("items", ids, n, view.items_, view._item_counts.array > 0)
 
     def similar_users(self, ids: ArrayLike, n: int = 10) -> Similar:
-        """Finds the users that the model takes for most similar to each of some users.
+        """Finds the users that are most similar to each of the given users, according to the model.
 
         Parameters
         ----------
@@ -169,5 +169,5 @@ class Reasons(Answers):
         return most_similar(self._vectors(side), rows, n, learned)
 
     def _vectors(self, side: str) -> NDArray[np.floating]:
-        """What stands for each of the "items" or "users", one row each."""
+        """The vectors of the "items" or "users", one row each."""
         raise TypeError(f"{type(self).__name__} keeps nothing by which {side} could be compared; use a factor model")

@@ -1,4 +1,4 @@
-"""Which items each user has already rated."""
+"""The items that each user has already rated."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 from rankfill.kernels import Rows
 
 _MOST_RECENT = 1000
-"""Pairs beside the rows, at least; a quarter of the pairs in the rows where that is more."""
+"""Up to this many pairs are kept beside the rows, or a quarter of those in the rows where that is more."""
 
 _MANY = 16
-"""More pairs at once than this part of those in the rows are sorted in."""
+"""Pairs that come together are sorted in where they are more than one in so many of those in the rows."""
 
 
 class SeenItems:
-    """Rows of items by user, and beside them what came in since, by user.
+    """Rows of items by user, and beside them the pairs that came later, by user.
 
     Reading changes nothing, and what a frozen copy holds is only ever added to: it may be read on other threads while
     one thread adds.
@@ -26,22 +26,22 @@ class SeenItems:
 
     @classmethod
     def of(cls, rows: Rows) -> "SeenItems":
-        """What is rated in these rows."""
+        """The items rated in these rows."""
         return cls(rows.indptr, rows.some_indices)
 
     @classmethod
     def empty(cls) -> "SeenItems":
-        """Nobody has seen anything."""
+        """No pairs at all."""
         return cls(np.zeros(1, np.int64), np.empty(0, np.int32))
 
     def frozen(self) -> "SeenItems":
-        """A view that stays whole while this one goes on."""
+        """A view that stays consistent while pairs are added here."""
         view = SeenItems(*self._rows)
         view._recent, view._n_recent = self._recent, self._n_recent
         return view
 
     def copied(self) -> "SeenItems":
-        """The same pairs, of which nothing changes when this one goes on."""
+        """A copy that does not change when pairs are added here."""
         view = self.frozen()
         view._recent = {user: list(items) for user, items in self._recent.items()}
         return view
@@ -56,7 +56,7 @@ class SeenItems:
     def add(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
         """Notes pairs of row numbers."""
         known = len(self._rows[1])
-        many = len(users) > max(_MOST_RECENT, known // _MANY)  # sorted among the rows sooner than noted one by one
+        many = len(users) > max(_MOST_RECENT, known // _MANY)  # sorting them in is faster than adding them one by one
         if many or self._n_recent + len(users) > max(_MOST_RECENT, known // 4):
             self._fold_in(users, items)
         else:
@@ -70,7 +70,7 @@ class SeenItems:
             self._n_recent += len(users)
 
     def discard(self, user: int, item: int) -> None:
-        """Takes out one pair of row numbers; views made before keep it."""
+        """Removes one pair of row numbers; earlier views keep it."""
         users, items = self._recent_pairs()
         indptr, all_items = _merged(*self._rows, users, items)
         here = slice(*indptr[user : user + 2]) if user + 1 < len(indptr) else slice(0, 0)

@@ -21,7 +21,7 @@ Nonnegative = Literal["both", "items", "users", "none"]
 """Which sides must not be negative."""
 
 Side = Literal["users", "items"]
-"""Which side is compared, learned column by column, or meant."""
+"""One side of the matrix."""
 
 Weighting = Literal["constant", "count"]
 """Whether every row is penalised alike, or in proportion to how many ratings it has."""
@@ -33,7 +33,7 @@ _WITHIN: ContextVar[bool] = ContextVar("within", default=False)
 
 
 def check_whole(name: str, value: Any, least: int, most: int = MOST) -> None:
-    """Refuses what is not a whole number from `least` to `most`; True and False are no numbers."""
+    """Refuses anything but a whole number from `least` to `most`; True and False are no numbers."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, found {shown(value)}")
     if int(value) > most:
@@ -43,7 +43,7 @@ def check_whole(name: str, value: Any, least: int, most: int = MOST) -> None:
 def check_positive(
     name: str, value: Any, *, or_zero: bool = False, most: float = LARGEST, remedy: str | None = None
 ) -> None:
-    """Refuses what is not a number from `SMALLEST` to `most`, nor zero where that is allowed."""
+    """Refuses anything but a number from `SMALLEST` to `most`, or zero where that is allowed."""
     number = _as_float(value)
     found = f"found {shown(value)}" + (f"; {remedy}" if remedy else "")
     if not (0 < number < math.inf or (or_zero and number == 0)):
@@ -55,24 +55,24 @@ def check_positive(
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuses what is not a number from 0 to 1."""
+    """Refuses anything but a number from 0 to 1."""
     if not 0 <= _as_float(value) <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, found {shown(value)}")
 
 
 def check_seed(seed: Any) -> None:
-    """Refuses what cannot seed the random numbers."""
+    """Refuses anything that cannot seed random numbers."""
     check_whole("seed", seed, 0, MOST_OF_SEED)
 
 
 def check_word(name: str, value: Any, allowed: Any) -> None:
-    """Refuses what is not among the words of `allowed`, a Literal."""
+    """Refuses anything but the words of `allowed`, a Literal."""
     if not isinstance(value, str) or value not in get_args(allowed):
         raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, found {shown(value)}")
 
 
 def check_training(model: Any) -> None:
-    """The settings of every iterative model: passes, tol and seed."""
+    """Checks the settings of every iterative model: passes, tol and seed."""
     check_whole("passes", model.passes, 1)
     check_seed(model.seed)
     if model.tol is not None and not abs(_as_float(model.tol)) <= LARGEST:
@@ -104,7 +104,7 @@ def check_signs(ratings: Ratings) -> None:
 
 @contextmanager
 def without_hints() -> Iterator[None]:
-    """What a model fits on its way, or a caller for a purpose of its own, gets no hint at a better model."""
+    """Silences hints at better models for fits that a model or a caller makes for its own purposes."""
     before = _WITHIN.set(True)
     try:
         yield
@@ -113,7 +113,7 @@ def without_hints() -> Iterator[None]:
 
 
 def warn_of_one_value(ratings: Ratings) -> None:
-    """A thousand ratings that are all the same are no accident: such data usually has only positives."""
+    """Warns of a thousand or more equal ratings: such data usually holds only positives."""
     if _WITHIN.get() or len(ratings) < 1000:
         return
     least, greatest = ratings.bounds()
@@ -127,7 +127,7 @@ def warn_of_one_value(ratings: Ratings) -> None:
 
 
 def _as_float(value: Any) -> float:
-    """The number as Python's; NaN for what is none, infinity for what is too large to be one."""
+    """Converts to a Python float: NaN for what is no number, infinity for what is too large."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:

@@ -1,4 +1,4 @@
-"""What is most like what: ids and similarities, and the cosine of vectors."""
+"""Lists of similar items or users, and the cosine of vectors."""
 
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +15,7 @@ class _Similar(NamedTuple):
 
 
 class Similar(_Similar):
-    """Lists of what is most similar: one row per id asked for, most similar first.
+    """Lists of the most similar items or users: one row per id asked for, most similar first.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def most_similar(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The n rows with the largest cosine with each of `rows`, itself left out; none for row −1.
 
-    A row of zeros is as far from all others as at a right angle.
+    A row of zeros has cosine zero with all others.
 
     >>> vectors = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
     >>> most_similar(vectors, np.array([0], np.int32), 2, np.ones(3, bool))

@@ -1,4 +1,4 @@
-"""What rows start from: random numbers, or factors that are given."""
+"""Starting values of rows: random numbers, or given factors."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def set_random(
 
 
 def checked_factors(kind: str, factors: ArrayLike, n_rows: int) -> NDArray[np.float32]:
-    """Factors given for n_rows users or items, refused in words where they cannot be that."""
+    """Checks factors given for n_rows users or items."""
     array = np.asarray(factors)
     if array.ndim != 2 or array.shape[0] != n_rows or array.dtype.kind not in "iufb":
         raise ValueError(

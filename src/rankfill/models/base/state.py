@@ -1,7 +1,7 @@
-"""What a model has learned as named arrays and words, and back, every part checked against its declared type.
+"""Turns what a model has learned into named arrays and words, and back; every part is checked against its type.
 
-A class names the attributes it learns in `_learned` and declares their types by annotations. That declaration is all
-there is: saving, loading, taking a snapshot and going back to it walk over it.
+A class names the attributes it learns in `_learned` and declares their types by annotations. Saving,
+loading, taking a snapshot and restoring it all follow this declaration.
 """
 
 import copy
@@ -34,7 +34,7 @@ class Parts:
         return array
 
     def finite(self, name: str, kind: Any, n: int | None = None) -> NDArray[Any]:
-        """The same, refused where a number is not finite; one pass over the array, a block at a time."""
+        """As `tensor`, but refuses numbers that are not finite; one pass over the array, block by block."""
         array = self.tensor(name, kind, n)
         rows = max(1, 2**20 // max(array[:1].size, 1))
         for first in range(0, len(array), rows):
@@ -43,7 +43,7 @@ class Parts:
         return array
 
     def word(self, name: str, hint: Any, *, finite: bool = True) -> Any:
-        """What stands under that name, of the type that `hint` says."""
+        """The word of that name, checked to have the type `hint`."""
         return _checked(name, hint, self.words[name], finite)
 
 

@@ -1,4 +1,4 @@
-"""What happens around the passes of an iterative model: the clock, reports, stopping, keeping the best.
+"""The training loop around the passes of an iterative model: clock, reports, stopping, keeping the best state.
 
 The clock runs only while the model learns; measuring errors and callbacks is not charged to it.
 """
@@ -28,7 +28,7 @@ PATIENCE = 3
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What is known after one pass over the data: one entry of `history_`, and what a callback is called with.
+    """The report of one pass over the data: an entry of `history_`, and the argument of callbacks.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class EpochReport:
     validation_measure : str
         The name of what `validation` is: that measure.
     loss : float
-        What the best pass has least of: `validation` with the sign with which less is better, without any `objective`.
+        The number that the best pass minimises: `validation`, negated where more is better; without any, `objective`.
 
     Examples
     --------
@@ -87,12 +87,12 @@ Callback = Callable[[EpochReport], bool | None]
 
 
 class InterruptedWarning(UserWarning):
-    """Ctrl-C ended a training early."""
+    """Warns that Ctrl-C ended a training early."""
 
 
 @contextmanager
 def ended_by_interruption() -> Iterator[None]:
-    """Ctrl-C in a fit, which would keep that one model and go on, ends all that is done within."""
+    """Makes Ctrl-C end everything done within, where a single fit would keep its model and let the rest go on."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedWarning)
         try:
@@ -102,7 +102,7 @@ def ended_by_interruption() -> Iterator[None]:
 
 
 class Learner(Protocol):
-    """What a model shows to its training."""
+    """The part of a model that its training uses."""
 
     passes: int
     tol: float | None
@@ -119,20 +119,20 @@ class Learner(Protocol):
 
 
 def order_seed(seed: int, epoch: int) -> int:
-    """Seeds what happens in random order within a pass: another number in every pass."""
+    """Derives the seed of the random order within a pass; it differs from pass to pass."""
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def asked_to_stop(callbacks: Iterable[Callable[[Any], Any]], report: Any) -> bool:
-    """Calls them all; whether one of them returned True."""
+    """Calls all callbacks; returns whether one of them returned True."""
     wishes = [callback(report) for callback in callbacks]
     return any(isinstance(wish, bool | np.bool_) and bool(wish) for wish in wishes)
 
 
 class TimeBudget:
-    """A callback that stops the training after so many seconds of learning.
+    """A callback that stops the training after a number of seconds of learning.
 
-    The pass in which the time runs out is made to its end.
+    The pass in which the time runs out is completed.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class TimeBudget:
 
 
 class Progress(NamedTuple):
-    """What a training has to remember beside what the model has learned."""
+    """What a training remembers beside what the model has learned."""
 
     history: list[EpochReport]
     best: float
@@ -211,11 +211,11 @@ class Training:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the model holds what a pass has learned, in this run or before."""
+        """Whether the model holds the result of a pass, in this run or a resumed one."""
         return bool(self.model.history_)
 
     def carry(self, **arrays: NDArray[Any]) -> None:
-        """Keeps in checkpoints what passes change beside what the model learns; filled where the training goes on."""
+        """Adds to checkpoints what passes change beside what the model learns; restores it in a resumed training."""
         self._carried = arrays
         for name, array in self._carried_before.items():
             arrays[name][...] = array
@@ -240,9 +240,9 @@ class Training:
             yield epoch
 
     def stretches(self) -> Iterator[Iterator[int]]:
-        """The passes in stretches that end with a checkpoint, where a solver begins anew; without, there is but one.
+        """Divides the passes into stretches that end with a checkpoint; without checkpoints there is one stretch.
 
-        A stretch that is not gone through to its end is the last.
+        A solver starts again in each stretch. A stretch that ends early is the last.
         """
         checkpoint, made = self.model._checkpoint, len(self.model.history_)
         while not self._stop and made < self.model.passes:

@@ -1,4 +1,4 @@
-"""Units in which single precision has room for what kernels multiply: ratings of 1e30 or 1e-40 are brought near 1.
+"""Units in which single precision has room for what kernels multiply: ratings of 1e30 or 1e-40 become numbers near 1.
 
 With s a power of four, a kernel sees the ratings r/s, factors p/√s and biases b/s; multiplying by powers of two is
 exact, so the change of units costs no bits. Between 2⁻⁴⁰ and 2⁴⁰ kernels have room, and s is 1.
@@ -16,7 +16,7 @@ LARGEST_RATING = 1e37
 
 
 def exponent_of(size: float) -> int:
-    """The even number e for which ratings of that size are seen in units of 2ᵉ."""
+    """The even number e such that kernels see ratings of that size in units of 2ᵉ."""
     exponent = math.frexp(size)[1]
     return 0 if abs(exponent) <= ROOM else exponent // 2 * 2
 
@@ -50,9 +50,9 @@ def check_size(ratings: Ratings) -> None:
 
 def all_finite(rows: NDArray[np.float32]) -> bool:
     """Whether there is neither NaN nor an infinity among them."""
-    if rows.size <= 256:  # a single rating has no time for more: finite squares have finite roots
+    if rows.size <= 256:  # the fast way for a single rating: a finite sum of squares has finite terms
         return math.isfinite(np.vdot(rows, rows)) or bool(np.isfinite(rows).all())
-    with np.errstate(invalid="ignore"):  # takes no memory where there are many
+    with np.errstate(invalid="ignore"):  # no temporary array where there are many
         return math.isfinite(rows.sum(dtype=np.float64))
 
 

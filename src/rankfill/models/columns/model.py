@@ -1,4 +1,4 @@
-"""What models share that learn from one column at a time: a column is all ratings of one user (or of one item).
+"""The base of models that learn from one column at a time: a column is all ratings of one user (or of one item).
 
     y_k ≈ C x_k            C a row for each row of the column, x_k the factors of the column
 
@@ -35,11 +35,11 @@ BIAS_PACE = 0.1
 """How fast the biases of C move in a fit beside its factors: they start where the bias model has them, and one that
 moves freely fits the noise of the few ratings of its row. In a stream they start from zero and move at full pace."""
 LOST = 100.0
-"""A pass has diverged when its squared errors are so many times what predicting the offset alone would leave."""
+"""A pass has diverged when its squared errors exceed those of the offset alone by this factor."""
 
 
 class ColumnModel(OnlineFactorModel):
-    """What a fit does; `online.py` adds the stream. Subclasses say what a step does, in `_steps` and `_rule`."""
+    """Learning by `fit`; `online.py` adds streams. Subclasses define a step in `_steps` and `_rule`."""
 
     starts_from_factors: ClassVar[bool] = True
 
@@ -124,7 +124,7 @@ class ColumnModel(OnlineFactorModel):
     @property
     @abstractmethod
     def _remedy(self) -> str:
-        """What to change where the factors grow without end."""
+        """The remedy to name where the factors grow without end."""
 
     def _steps_in_units(
         self,
@@ -177,14 +177,14 @@ class ColumnModel(OnlineFactorModel):
         return BIAS_PACE * self.unit_ if epoch and self.biased_ else self.unit_
 
     def _set_unit(self, unit: float) -> None:
-        """Takes the unit of the ratings, and what depends on it where no number is given."""
+        """Sets the unit of the ratings, and the defaults that depend on it."""
         self.unit_ = unit
         default = SHRINKAGE * unit if self.biased_ else 0.0
         self.shrinkage_ = default if self.shrinkage is None else float(self.shrinkage)
         self.bias_shrinkage_ = BIAS_SHRINKAGE if self.shrinkage is None else self.shrinkage_
 
     def _forget_entries(self, left: Left) -> None:
-        """The last column is as any other, and the Gram matrix of the dictionary is summed up anew."""
+        """Closes the last column, and has the Gram matrix of the dictionary summed up again."""
         super()._forget_entries(left)
         if self.side_ == "items":
             self._n_rows = int((left.users < self._n_rows).sum())
@@ -240,7 +240,7 @@ class ColumnModel(OnlineFactorModel):
         return rows
 
 
-@lru_cache(maxsize=64)  # a single rating of a stream has no time to make one
+@lru_cache(maxsize=64)  # a single rating of a stream has no time to make one again
 def _ridge_of(rank: int, penalty: float, bias_penalty: float, offset: float, biased: Side | None) -> Ridge:
     ridge = Ridge(rank=rank, penalty=penalty, bias_penalty=bias_penalty, offset=offset)
     if biased is None:

@@ -1,7 +1,7 @@
-"""Columns that are learned as they come.
+"""Online learning from columns.
 
 `partial_fit` takes columns as they come: ratings that follow each other in the stream and have the same column are
-one column. When more ratings of the last column come in, its step is taken back and made anew with all of them; so are
+one column. When more ratings of the last column arrive, its step is undone and made again with all of them; so are
 the steps of the first ratings, until there are enough of them to tell the size of the ratings (`statistics.py`). So it
 does not matter how a stream is cut into calls. A column that comes again later goes on from its x. When the unit s of
 the ratings changes to s', C is multiplied by √(s'/s) and x divided by it: the predictions stay, C has the size
@@ -33,7 +33,7 @@ class OnlineColumnModel(ColumnModel):
         self._begin_rows(0, 0)
 
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-        """With biases the offset of a column is the mean of the ratings so far, those of the column among them."""
+        """Learns from a stream; with biases the offset of a column is the mean of all ratings up to its last."""
         entries = Entries(*((users, items) if self.side_ == "users" else (items, users)), values)
         if self._first is not None:
             entries = self._learn_first(self._first.followed_by(entries))
@@ -43,7 +43,7 @@ class OnlineColumnModel(ColumnModel):
         self._note_moved_rows()
 
     def _learn_first(self, entries: Entries) -> Entries:
-        """Learns the first ratings of a stream anew, now that there are more of them; returns the others."""
+        """Learns the first ratings of a stream again, now that there are more of them; returns the others."""
         first, others = entries.part(0, WARM_UP), entries.part(WARM_UP)
         self._statistics, followed = StreamStatistics.of_first(first.values, centred=self.biased_)
         self._begin_rows(len(self._users), len(self._items))
@@ -78,7 +78,7 @@ class OnlineColumnModel(ColumnModel):
         self._note_moved_rows()
 
     def _learn_last(self, last: Run) -> None:
-        """Learns a run that may go on, and keeps what it changes as it was."""
+        """Learns a run that may continue, and keeps a copy of what it changes."""
         self._change_unit(last.unit)
         moving, dictionary = self._factors_of_columns()
         self._open = OpenColumn(last, moving[last.column].copy(), dictionary[last.rows], self._gram.copy())
@@ -105,7 +105,7 @@ class OnlineColumnModel(ColumnModel):
         moving[last.run.column], dictionary[last.run.rows], self._gram = last.x, last.rows, last.gram
 
     def _change_unit(self, unit: float) -> None:
-        """Brings what was learned to another unit, a power of four away: the predictions stay what they are."""
+        """Converts what was learned to another unit, a power of four away; predictions do not change."""
         if unit == self.unit_:
             return
         factor = np.float32(np.sqrt(unit / self.unit_))

@@ -1,7 +1,7 @@
 """The centre and the size of the ratings of a stream so far, which no single rating can spoil.
 
 The first `WARM_UP` ratings are judged together: with m their median and d the median of the distances from m that are
-not zero, those beyond m ± 10 d do not count, and are learned as if they were there. Every later rating is brought
+not zero, those beyond m ± 10 d do not count, and are moved to that limit when learned. Every later rating is brought
 within 10 deviations of the centre of those before it. The centre is the mean of the ratings, the deviation the root
 mean square of their distances from it; without biases the centre is zero.
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 WARM_UP = 32
 OUTLIER = 10.0
-"""So many deviations from the centre a rating may be."""
+"""A rating may be this many deviations from the centre."""
 STEP = 4.0
 """The factor by which the unit moves."""
 
@@ -99,7 +99,7 @@ class StreamStatistics(NamedTuple):
 
 
 def _lower_median(numbers: NDArray[np.float64]) -> float:
-    """The median, of an even number the lower of the two in the middle; zero of none."""
+    """The median; of an even number the lower of the two in the middle, of none zero."""
     return float(np.sort(numbers)[(len(numbers) - 1) // 2]) if len(numbers) else 0.0
 
 

@@ -37,7 +37,7 @@ class Entries(NamedTuple):
         return Entries(self.columns[start:stop], self.rows[start:stop], self.values[start:stop])
 
     def followed_by(self, more: "Entries") -> "Entries":
-        """These ratings and then more."""
+        """These ratings followed by more."""
         return Entries(
             np.append(self.columns, more.columns), np.append(self.rows, more.rows), np.append(self.values, more.values)
         )
@@ -58,7 +58,7 @@ class Run(NamedTuple):
     unit: float
 
     def followed_by(self, rows: NDArray[np.int32], values: NDArray[np.float32], centre: float, known: int) -> "Run":
-        """This run and then more entries of its column."""
+        """This run followed by more entries of its column."""
         return Run(self.column, np.append(self.rows, rows), np.append(self.values, values), centre, known, self.unit)
 
     def goes_on(self, column: int, row: int) -> bool:
@@ -67,7 +67,7 @@ class Run(NamedTuple):
 
 
 class OpenColumn(NamedTuple):
-    """The last column of a stream, and all that its step has changed as it was before."""
+    """The last column of a stream, with the state before its step."""
 
     run: Run
     x: NDArray[np.float32]
@@ -102,7 +102,7 @@ def runs_of(
 
 
 def _starts(entries: Entries, last: Run | None) -> Iterator[int]:
-    """Where a run begins that does not go on with the one before."""
+    """Yields the places where a run begins that does not continue the one before."""
     column, met = (-1, set()) if last is None else (last.column, set(last.rows.tolist()))
     for place, (own, row) in enumerate(zip(entries.columns.tolist(), entries.rows.tolist(), strict=True)):
         if own != column or row in met:
@@ -112,7 +112,7 @@ def _starts(entries: Entries, last: Run | None) -> Iterator[int]:
 
 
 def rows_of(runs: list[Run]) -> Rows:
-    """The entries less the centres, a row for each run; within a row they ascend."""
+    """The entries less the centres, one row per run; rows ascend within it."""
     if len(runs) == 1 and len(runs[0].rows) == 1:
         return Rows.of_one(int(runs[0].rows[0]), runs[0].values - np.float32(runs[0].centre))
     rows, targets = zip(*map(_ascending, runs), strict=True)

@@ -16,7 +16,7 @@ A round draws one rating k, any of them as likely as another, and steps by η al
 
 g_k is the gradient remembered of rating k, at first ∇f_k at the row as it is when its turn comes, for SAG less the
 mean of these (with which n rounds would go n/16 times as far as the minimum on rows nearly parallel). Since
-∇f_k = −e_k x_k + λ' w, one number a rating is all the memory: the residual e_k; the part λ' w is never estimated.
+∇f_k = −e_k x_k + λ' w, one number per rating is all the memory: the residual e_k; the part λ' w is never estimated.
 
 η is fixed: with L = max ‖x_k‖² + λ' over the row and μ the least curvature of the mean, k rounds bring the row nearer
 to the ridge solution by a factor of at least (1 − ρ)^k, up to a constant and in expectation:
