@@ -1,6 +1,7 @@
 """The public names and where they live."""
 
 from .answers import evaluate, predict, recommend
+from .dividing import divide
 from .fitting import fit
 
-__all__ = ["evaluate", "fit", "predict", "recommend"]
+__all__ = ["divide", "evaluate", "fit", "predict", "recommend"]

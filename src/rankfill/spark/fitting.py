@@ -6,9 +6,10 @@ from typing import Any, Literal, TypeVar
 
 from rankfill.data import RatingsLike
 from rankfill.data.liked import Liked
-from rankfill.models import MODELS, CoordinateDescent, Model
+from rankfill.models import MODELS, CoordinateDescent, DivideAndConquer, Model
 from rankfill.models.base.settings import check_whole
 from rankfill.models.base.training import Callback
+from rankfill.models.convex.model import TraceNormModel
 from rankfill.shown import shown
 from rankfill.spark.ratings import ClusterRatings
 
@@ -96,5 +97,10 @@ def check_model(model: Any) -> None:
         if isinstance(model, CoordinateDescent):
             raise TypeError(
                 f'order={model.order!r} holds a residual for every rating; on Spark use CoordinateDescent(order="rows")'
+            )
+        if isinstance(model, TraceNormModel | DivideAndConquer):
+            raise TypeError(
+                f"{type(model).__name__} does not learn one side at a time; rankfill.spark.divide completes blocks of "
+                "items by convex models"
             )
         raise TypeError(f"{type(model).__name__} does not learn one side at a time; on Spark use one of {able}")

@@ -5,8 +5,9 @@ rows of the other side come whole with the task, and the rows that moved go back
 shuffled and no state is kept on the cluster, so that there is no lineage to grow, and a lost executor costs its blocks.
 """
 
+import pickle
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings, Vocabulary
-from rankfill.data.ratings.passing import RowStep, Side, Tally, sums_by_row
+from rankfill.data.ratings.passing import Made, RowStep, Side, Tally, Work, sums_by_row
 from rankfill.data.scale import Ends
 from rankfill.kernels import Rows, own_threads, padded
 from rankfill.shown import shown
 from rankfill.spark.building import BLOCK, PACKED, SUMMARY, Build, Division, Pack
+from rankfill.spark.dividing import MADE, Deal, Make
 from rankfill.spark.frames import (
     Batches,
     Factors,
@@ -201,6 +203,20 @@ class ClusterRatings(Ratings):
             moving[first : first + n_rows, : moved.shape[1]] = moved
             moving[first : first + n_rows, moved.shape[1] :] = 0
         return tuple(np.array(found["sums"], np.float64).sum(axis=0).tolist())
+
+    def each_block_of_items(self, blocks: Sequence[NDArray[np.intp]], work: Work[Made]) -> list[Made]:
+        """One task for each block, to which its ratings go; see `dividing.py`."""
+        frame, block_of = self._frames["item"], np.full(self.n_items, -1)
+        keys = keys_of_partitions(frame.sparkSession, len(blocks))
+        for number, items in enumerate(blocks):
+            block_of[items] = number
+        dealt = frame.select("first", "indptr", "indices", "ratings").mapInArrow(
+            Deal(block_of, keys, self._source("item")), PACKED
+        )
+        by_key = {int(key): (number, items) for number, (key, items) in enumerate(zip(keys, blocks, strict=True))}
+        task = Make(work, by_key, self.shape)
+        found = dealt.repartition(len(blocks), "key").mapInArrow(task, MADE).toArrow().sort_by("block")
+        return [pickle.loads(made) for made in found.column("made").to_pylist()]
 
     def _run(self, side: Side, task: Callable[[Batches], Batches], schema: str) -> dict[str, list[Any]]:
         """One job over the blocks of a side, two where some have to be sent again; answers in the order of blocks."""

@@ -4,17 +4,24 @@ Ratings in memory and those in blocks on a cluster answer the same questions, to
 user first, in the order of the items, and then over the users in their order, which no division into blocks changes.
 """
 
-from collections.abc import Callable
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.data.ratings.entries import Entries
+from rankfill.data.ratings.choosing import Choosing
 from rankfill.data.scale import Ends
-from rankfill.kernels import Rows
+from rankfill.kernels import Rows, get_threads, own_threads
+
+if TYPE_CHECKING:
+    from rankfill.data.ratings.ratings import Ratings
 
 Side = Literal["user", "item"]
+Made = TypeVar("Made")
+Work = Callable[["Ratings", NDArray[np.intp]], Made]
+"""What is done with the ratings of a block of items and their row numbers; it can be sent to another process."""
 
 _AT_ONCE = 2**20
 
@@ -64,7 +71,7 @@ def sums_by_row(
     return sums
 
 
-class Passing(Entries):
+class Passing(Choosing):
     """The methods of `Ratings` that models learn by which go over the ratings row by row."""
 
     is_here: ClassVar[bool] = True
@@ -157,3 +164,32 @@ class Passing(Entries):
             The sums of the step.
         """
         return step(self.by_user if side == "user" else self.by_item, moving, fixed, 0)
+
+    def each_block_of_items(self, blocks: Sequence[NDArray[np.intp]], work: "Work[Made]") -> list[Made]:
+        """What is made of the ratings of each block of items, side by side on as many threads as there are.
+
+        Parameters
+        ----------
+        blocks : sequence of ndarray of int
+            The row numbers of the items of each block; no item is in two of them.
+        work : callable
+            What happens to a block. Its ratings have the row numbers of all ratings.
+
+        Returns
+        -------
+        list
+            What `work` has returned, in the order of the blocks.
+        """
+        block_of = np.full(self.n_items, -1)
+        for number, items in enumerate(blocks):
+            block_of[items] = number
+        own = [self.select(block_of[self.item_indices] == number) for number in range(len(blocks))]
+        side_by_side = min(get_threads(), len(blocks))
+        share = max(1, get_threads() // side_by_side)
+
+        def on_own_threads(ratings: "Ratings", items: NDArray[np.intp]) -> Made:
+            with own_threads(share):
+                return work(ratings, items)
+
+        with ThreadPoolExecutor(side_by_side) as pool:
+            return list(pool.map(on_own_threads, own, blocks))

@@ -8,7 +8,7 @@ from rankfill.data.ratings.dividing import Dividing
 from rankfill.data.ratings.passing import Passing
 
 
-class Ratings(Dividing, Converting, Passing):
+class Ratings(Dividing, Passing, Converting):
     """Who rated what, how, and perhaps when.
 
     Make one with a ``from_…`` method or `read_ratings`. It is immutable, holds the ratings by user and by item, and

@@ -8,7 +8,7 @@ has, relative to the mean number: rows with few ratings cost less.
 """
 
 import copy
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,24 @@ from rankfill.linalg import LowRank
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.settings import SMALLEST, Weighting, check_training, check_word
 from rankfill.models.bias import Bias
-from rankfill.models.convex.problem import Problem, problem_of
+from rankfill.models.convex.problem import Problem, Rated, problem_of
 
 Offset = Literal["none", "mean", "bias"]
 
 _LARGEST_FOLDED = 1e20
+
+
+class Offsets(NamedTuple):
+    """The o of every pair: a constant, and what each user and each item adds to it."""
+
+    constant: float
+    users: NDArray[np.float32]
+    items: NDArray[np.float32]
+
+    def of(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Those of some pairs, by row number."""
+        offsets: NDArray[np.float64] = self.constant + (self.users.astype(np.float64)[users] + self.items[items])
+        return offsets
 
 
 class OffsetModel(FactorModel):
@@ -83,6 +96,10 @@ class OffsetModel(FactorModel):
 
     def _prepare(self, ratings: Ratings) -> Problem:
         """Takes note of the offset."""
+        self._set_offset(ratings)
+        return self._problem(ratings)
+
+    def _set_offset(self, ratings: Ratings) -> None:
         biased = self.offset == "bias"
         users, items = (padded(n, 2 if biased else 1) for n in ratings.shape)
         if biased:
@@ -90,15 +107,16 @@ class OffsetModel(FactorModel):
             users[:, 0], users[:, 1] = effects.user_effects_, 1
             items[:, 0], items[:, 1] = 1, effects.item_effects_
         self._set_factors(users, items, 0, biased=biased, offset=0.0 if self.offset == "none" else self.mean_)
-        return self._problem(ratings)
 
     def _problem(self, ratings: Ratings) -> Problem:
         return problem_of(ratings, self._offsets_of(ratings), by_count=self.weighting == "count")
 
     def _offsets_of(self, ratings: Ratings) -> NDArray[np.float64]:
         """o of every rating."""
-        biases = self.user_biases_.astype(np.float64)[ratings.user_indices] + self.item_biases_[ratings.item_indices]
-        return self.offset_ + biases
+        return self._offsets().of(ratings.user_indices, ratings.item_indices)
+
+    def _offsets(self) -> Offsets:
+        return Offsets(self.offset_, self.user_biases_, self.item_biases_)
 
     def _rows_of(self, init: "OffsetModel", problem: Problem) -> LowRank:
         """Z of the other model at the ids that both know; zero elsewhere."""
@@ -114,7 +132,7 @@ class OffsetModel(FactorModel):
             sides.append(factors / scale[:, None])
         return LowRank(*sides)
 
-    def _keep(self, problem: Problem, solution: LowRank) -> None:
+    def _keep(self, problem: Problem | Rated, solution: LowRank) -> None:
         """Makes Z the factors of the model."""
         sides = []
         for old, rows, factors, scale in (

@@ -24,6 +24,25 @@ class Iterate(NamedTuple):
     """λ of a row that is folded in, where the solver has a better estimate than the objective."""
 
 
+class Rated(NamedTuple):
+    """The row numbers in the ratings of users and items that have some, and 1/d of each."""
+
+    users: NDArray[np.intp]
+    items: NDArray[np.intp]
+    user_scale: NDArray[np.float64]
+    item_scale: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, user_counts: NDArray[np.int64], item_counts: NDArray[np.int64], *, by_count: bool) -> "Rated":
+        counts = user_counts, item_counts
+        users, items = (np.flatnonzero(each) for each in counts)
+        scales = (
+            np.sqrt(np.mean(each[rated]) / each[rated]) if by_count else np.ones(len(rated))
+            for each, rated in zip(counts, (users, items), strict=True)
+        )
+        return cls(users, items, *scales)
+
+
 @dataclass(frozen=True)
 class Problem:
     """The ratings as the solvers see them: in double, less their offset, without empty rows and columns."""
@@ -90,18 +109,14 @@ class Problem:
 
 def problem_of(ratings: Ratings, offsets: NDArray[np.float64], *, by_count: bool) -> Problem:
     """The ratings less their offsets, without empty rows and columns: those change nothing, not even the rounding."""
-    counts = ratings.by_user.counts(), np.bincount(ratings.item_indices, minlength=ratings.n_items)
-    users, items = (np.flatnonzero(each) for each in counts)
+    item_counts = np.bincount(ratings.item_indices, minlength=ratings.n_items)
+    rated = Rated.of(ratings.by_user.counts(), item_counts, by_count=by_count)
     columns = np.zeros(ratings.n_items, np.int32)
-    columns[items] = np.arange(len(items), dtype=np.int32)
+    columns[rated.items] = np.arange(len(rated.items), dtype=np.int32)
     rows = Rows.taking(
-        np.append(ratings.by_user.indptr[users], len(ratings)), columns[ratings.item_indices], ratings.values
+        np.append(ratings.by_user.indptr[rated.users], len(ratings)), columns[ratings.item_indices], ratings.values
     )
-    scales = (
-        np.sqrt(np.mean(each[rated]) / each[rated]) if by_count else np.ones(len(rated))
-        for each, rated in zip(counts, (users, items), strict=True)
-    )
-    return Problem(Pattern.of(rows, len(items)), ratings.values - offsets, users, items, *scales)
+    return Problem(Pattern.of(rows, len(rated.items)), ratings.values - offsets, *rated)
 
 
 def unit_of(values: NDArray[np.float64]) -> float:
