@@ -19,7 +19,7 @@ from rankfill.data.vocabulary import Id
 
 
 class ServiceError(RuntimeError):
-    """What the service refused: its words, and the HTTP status.
+    """A request that the service refused: its message and the HTTP status.
 
     Attributes
     ----------

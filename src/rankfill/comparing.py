@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SAMPLE = 20
-"""What a fit costs is found out on one part in so many of the ratings."""
+"""The time of a fit is estimated on one in this many ratings."""
 _ASKED = 200
 """The time of an answer is the mean over so many lists."""
 _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError)
@@ -72,7 +72,7 @@ class Compared:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What `compare` found; prints as a table with advice.
+    """The result of `compare`; prints as a table with advice.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ def _suitable(ratings: Ratings, kind: str, seed: int) -> list[Model]:
 
 
 def _costs(models: Sequence[Model], train: Ratings, tell: Callable[[str], Any]) -> dict[int, float]:
-    """How long each fit will take, by a fit to a twentieth; nothing where that fails."""
+    """Estimates the time of each fit by a fit to a twentieth of the ratings; leaves out models where that fails."""
     some = some_users(train, max(len(train) // _SAMPLE, 1000))
     costs = {}
     for number, model in enumerate(models, start=1):
@@ -348,7 +348,7 @@ def _size(value: float | None) -> str:
 
 
 def _beside(best: Compared, baseline: Compared | None, what: str, name: str) -> str:
-    """How far the best is from a baseline, in words."""
+    """Compares the best model with a baseline, in words."""
     if baseline is None or baseline is best or not getattr(baseline, what):
         return ""
     value, base = getattr(best, what), getattr(baseline, what)

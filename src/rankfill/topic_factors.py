@@ -88,7 +88,7 @@ def choose_number(one: scipy.sparse.csr_array, other: scipy.sparse.csr_array) ->
 
 
 def _lead(one: scipy.sparse.csr_array, other: scipy.sparse.csr_array, number: int) -> int:
-    """By how many the topics that hold up outnumber the others."""
+    """The number of topics that hold up, less the number of others."""
     first, second = (_unit_columns(factorise(half, number)[1]) for half in (one, other))
     cosines = first.T @ second
     matched = cosines[scipy.optimize.linear_sum_assignment(cosines, maximize=True)]

@@ -15,13 +15,13 @@ STRONGEST = 20
 """Items of a topic that its label goes by."""
 LEAST_SHARE, LEAST_LIFT = 0.4, 1.3
 SECOND = 0.6
-"""How near to the first tag a second one must come, to be named as well."""
+"""A second tag is named where it is worth at least this share of the first one."""
 
 _YEAR = re.compile(r"\((18\d|19\d|20\d)\d\)\s*$")
 
 
 class Tags:
-    """Which items have which tags, and how common each tag is among the ratings."""
+    """The tags of items, and how common each tag is among the ratings."""
 
     def __init__(self, tags_of: Sequence[Iterable[str]], counts: NDArray[np.integer]) -> None:
         lists = [list(dict.fromkeys(tags)) for tags in tags_of]
@@ -33,7 +33,7 @@ class Tags:
         self._usual = counts @ self._has / max(counts.sum(), 1)
 
     def best(self, rows: NDArray[np.intp], most: int) -> list[str]:
-        """At most so many tags that set these items apart, the best first."""
+        """Finds up to `most` tags that set these items apart, the best first."""
         if len(rows) == 0 or not self.names:
             return []
         share = self._has[rows].mean(axis=0)

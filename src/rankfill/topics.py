@@ -145,7 +145,7 @@ def topics(
 
 
 class _Factors(NamedTuple):
-    """What topics are read from; `found` where it was found for the purpose and the order of factors means nothing."""
+    """The source of topics; `found` where it was found for the purpose and the order of factors means nothing."""
 
     ids: Vocabulary
     counts: NDArray[np.int64]
@@ -189,7 +189,7 @@ def _of_ratings(source: RatingsLike, n_topics: int | None, seed: int) -> _Factor
 
 
 def ratings_behind(model: Model) -> Ratings | None:
-    """What the users of a fitted model have rated, each as 1; None where it was saved without that."""
+    """The pairs that the users of a fitted model have rated, each as 1; None where it was saved without them."""
     view = model._view()
     if view._seen is None:
         return None

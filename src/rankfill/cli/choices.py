@@ -1,4 +1,4 @@
-"""What an automatic choice was made among, in the terminal."""
+"""Shows in the terminal what an automatic choice was made among."""
 
 from rich.table import Table
 

@@ -77,7 +77,7 @@ def parse_size(text: str) -> int:
 
 
 class _Bar:
-    """What is being done and how far it is, on stderr; silent where that is no terminal."""
+    """Shows the current step and its progress on stderr; silent where that is no terminal."""
 
     def __init__(self) -> None:
         screen = console(stderr=True)

@@ -15,7 +15,7 @@ _LONGEST = 600
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 BAD_INPUT = (ValueError, TypeError, OSError, MemoryError, _UsageError)
-"""What a user can mend. Anything else is a mistake of ours and shows its traceback."""
+"""An error that the user can mend. Any other error is a bug and shows its traceback."""
 
 
 def tracebacks_wanted() -> bool:

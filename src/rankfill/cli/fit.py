@@ -193,7 +193,7 @@ def _show_chains(learner: BayesianMF) -> None:
 
 
 def _read_features(train: Ratings, items: Path | None, users: Path | None) -> dict[str, Features]:
-    """What is known of each side."""
+    """The features of each side."""
     given = ("item_features", items, train.items), ("user_features", users, train.users)
     found = {name: read_features(path, ids=ids) for name, path, ids in given if path is not None}
     for features in found.values():
@@ -234,7 +234,7 @@ def _train(
 
 
 def _baseline(learner: Model, train: Ratings, held_out: Ratings, liked: Liked) -> float | None:
-    """How the bias model does on the same ratings, in the measure that the learner went by."""
+    """The result of the bias model on the same ratings, in the measure that the fit went by."""
     if isinstance(learner, Bias):
         return None
     measure = learner.history_[-1].validation_measure

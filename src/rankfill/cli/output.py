@@ -37,7 +37,7 @@ def check_table_output(path: Path) -> Path:
 
 @contextmanager
 def table_writer(path: Path) -> Iterator["TableWriter"]:
-    """What is added in this context is in the file when it ends; after an error the file is as it was before."""
+    """Writes to a file that is replaced when the context ends; after an error it is as it was before."""
     with whole_file(check_table_output(path)) as temporary:
         writer = TableWriter(path, temporary)
         try:
@@ -92,7 +92,7 @@ class TableWriter:
 
 
 def _system_error(error: duckdb.Error, path: Path) -> OSError:
-    """What the system said, without DuckDB's words about its own files."""
+    """The message of the system, without what DuckDB says about its own files."""
     text = str(error)
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EIO):
         if os.strerror(code) in text:

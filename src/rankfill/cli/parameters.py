@@ -20,13 +20,13 @@ def parameters_of(cls: type[Model]) -> dict[str, inspect.Parameter]:
 
 
 def meaning_of(cls: type[Model], name: str, *, whole: bool = True) -> str:
-    """What the docstring of a model says of a parameter, or its first sentence, with options as they are typed."""
+    """The docstring's text about a parameter, or its first sentence, with options as they are typed."""
     entry = parse(cls.__doc__).entries("Parameters").get(name, Entry("", ""))
     return as_options((entry.description if whole else entry.first_sentence).replace("`", ""))
 
 
 def explain(cls: type[Model], name: str) -> tuple[str, str]:
-    """What may be typed for a parameter, and what it means; the second tells the words, where there are many."""
+    """What may be typed for a parameter, and its meaning, which lists the words where there are many."""
     shape, meaning = shape_of(parameters_of(cls)[name].annotation), meaning_of(cls, name)
     if len(shape) <= _WIDEST:
         return shape, meaning
@@ -46,7 +46,7 @@ def make_model(name: str, given: dict[str, Any]) -> Model:
 
 
 def parse_choices(model: str, lists: Sequence[str], ranges: Sequence[str]) -> dict[str, Any]:
-    """What to try for each parameter: a list from NAME=A,B and two ends from NAME=A..B."""
+    """Parses the values to try for each parameter: a list from NAME=A,B, two ends from NAME=A..B."""
     takes = parameters_of(class_of(model))
     if not lists and not ranges:
         raise ValueError(f"say what to try, such as --grid rank=8,16; {model} takes {', '.join(takes)}")

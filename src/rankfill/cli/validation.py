@@ -19,7 +19,7 @@ from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import DEFAULT_MODEL, MODELS, Bias, Model
 
 STREAM_MODEL = "sgd"
-"""What takes the place of the usual model where ratings go by once."""
+"""The default model of a stream, where ratings go by once."""
 
 RatingsFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
@@ -67,7 +67,7 @@ def model_name(named: str | None, stream: bool) -> str:
 
 
 def handed_on(name: str, **options: Any) -> dict[str, Any]:
-    """Those options of a verb that are parameters of the model, too, where they are given."""
+    """The options of a verb that are parameters of the model as well, where they are given."""
     takes = parameters_of(MODELS[name]) if name in MODELS else {}
     return {option: value for option, value in options.items() if value is not None and option in takes}
 
@@ -99,7 +99,7 @@ def introduce(path: Path, data: Ratings | FileBatches) -> None:
 def bias_errors(
     model: str, data: Ratings | FileBatches, folds: int, measure: str, liked: str | None, seed: int
 ) -> CrossValidation | None:
-    """What the bias model misses in the same folds; None for itself and for a stream."""
+    """The error of the bias model in the same folds; None for itself and for a stream."""
     if model == "bias" or not isinstance(data, Ratings):
         return None
     return cross_validate(Bias(), data, folds, measure=measure, liked=parse_liked(liked), seed=seed)
@@ -126,7 +126,7 @@ def parse_liked(text: str | None) -> Liked:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """What the library warns of, in a line each once all is done."""
+    """Shows the warnings of the library, one line each, when all is done."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

@@ -1,4 +1,4 @@
-"""Which column of a table is the user, the item, the rating, the timestamp."""
+"""Finds the columns of users, items, ratings and timestamps in a table."""
 
 from collections.abc import Sequence
 from dataclasses import replace

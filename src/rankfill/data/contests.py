@@ -19,7 +19,7 @@ from rankfill.shown import shown
 YahooName = Literal["r1", "r2", "kddcup"]
 
 NEVER_AGAIN = 255.0
-"""In R1 the mark of an artist that is never to be played again."""
+"""The mark in R1 of an artist that is never to be played again."""
 _R1, _R1_NAMES = "ydata-ymusic-user-artist-ratings-v1_0.txt", "ydata-ymusic-artist-names-v1_0.txt"
 _SET_OF = {"r1": "R1", "r2": "R2", "kddcup": "KDD Cup 2011"}
 _WANTED = {

@@ -27,7 +27,7 @@ BASE_URL = "https://files.grouplens.org/datasets/movielens/"
 
 @dataclass(frozen=True)
 class _Files:
-    """What a set is made of. The latest-small set changes over time, so has no fixed count and checksum."""
+    """The files of a data set. The latest-small set changes over time, so it has no fixed count and checksum."""
 
     archive: str
     folder: str
@@ -197,7 +197,7 @@ def _from_folder(name: str, files: _Files, folder: Path) -> Dataset:
 
 
 def _genres(fields: list[str], genre_names: list[str]) -> tuple[str, ...]:
-    """From a text such as Comedy|Drama in the third column; in the 100K set from flags at the end."""
+    """Reads genres from a text such as Comedy|Drama in the third column; in the 100K set from flags at the end."""
     if not genre_names:
         return split_genres(fields[2])
     flags = fields[-len(genre_names) :]

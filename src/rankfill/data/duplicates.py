@@ -29,14 +29,14 @@ class DuplicatePairError(ValueError):
         self.user, self.item, self.rows = user, item, rows
 
     def at(self, place: str) -> "DuplicatePairError":
-        """The same in the words of whoever knows where the rows came from."""
+        """The same error naming another place, for callers who know where the rows came from."""
         return DuplicatePairError(self.user, self.item, self.rows, place)
 
 
 def event_values(
     values: NDArray[np.float32], times: NDArray[np.int64] | None, duplicates: Duplicates
 ) -> NDArray[np.float32]:
-    """What each event adds to its pair: 1 to a count, less the older it is with decay, else its value."""
+    """The amount that each event adds to its pair: 1 to a count, less the older it is with decay, else its value."""
     if duplicates == "count":
         return np.ones_like(values)
     if duplicates != "decay":

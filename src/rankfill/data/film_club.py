@@ -119,7 +119,7 @@ def _likes(random: np.random.Generator, n_genres: int) -> NDArray[np.float64]:
 
 
 def _seen(appeal: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.bool_]:
-    """Who rates what: each member 15 to 80 films, drawn without replacement in proportion to exp(appeal)."""
+    """Draws who rates what: each member 15 to 80 films, drawn without replacement in proportion to exp(appeal)."""
     n_seen = np.clip(random.lognormal(np.log(36), 0.5, len(appeal)), 15, 80).astype(np.int64)
     drawn = np.argsort(-(appeal + random.gumbel(size=appeal.shape)), axis=1)
     seen = np.zeros(appeal.shape, dtype=bool)

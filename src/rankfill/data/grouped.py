@@ -23,7 +23,7 @@ from rankfill.shown import shown
 
 @dataclass(frozen=True)
 class Layout:
-    """How headings and lines look, for us and in SQL over the columns c0 to c3."""
+    """The form of headings and lines, as expressions and in SQL over the columns c0 to c3."""
 
     heading: re.Pattern[bytes]
     line: re.Pattern[bytes]
@@ -115,7 +115,7 @@ def _columns(files: Sequence[Path], layout: Layout) -> tuple[np.ndarray, np.ndar
 
 
 def _complaint(files: Sequence[Path], layout: Layout, fault: str) -> ValueError:
-    """What is wrong, with the first line that is neither a heading nor a rating."""
+    """Describes what is wrong with the first line that is neither a heading nor a rating."""
     for file in files:
         with file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):

@@ -1,4 +1,4 @@
-"""Which ratings say that a user liked an item: one rule for everything that ranks.
+"""The rule that tells which ratings mean that a user liked an item, for everything that ranks.
 
 A rating r by user u is one of liking where r ≥ t_u, both in single precision:
 

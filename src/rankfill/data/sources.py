@@ -1,4 +1,4 @@
-"""Where a table comes from, and its bytes checked as a whole before anything is read from them.
+"""The source of a table; its bytes are checked as a whole before anything is read from them.
 
 What cannot be read twice (a pipe, standard input) is kept in a temporary file as long as somebody needs it. A text is
 gone through once: that finds a gzip file with a wrong checksum or length in any of its members, bytes that are not
@@ -60,7 +60,7 @@ def open_source(path: str | Path) -> Source:
 
 
 def checked_text(source: Source, *, any_encoding: bool = False) -> Source:
-    """The same text with one kind of line end, after every byte has been looked at."""
+    """Yields the text with one kind of line end, after every byte has been checked."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, kinds, pending = 1, set(), False
     with _gzip_in_words(source.name), source.open() as file:
@@ -98,7 +98,7 @@ class _LineEnds:
 
 
 def _line_ends(block: bytes) -> _LineEnds:
-    """How often a block has CR LF, LF alone and CR alone."""
+    """Counts CR LF, LF alone and CR alone in a block."""
     returns = block.count(b"\r")
     both = block.count(b"\r\n") if returns else 0
     return _LineEnds(both, block.count(b"\n") - both, returns - both)

@@ -61,7 +61,7 @@ def split(ratings: RatingsLike, test: float = 0.2, by: By = "user", seed: int = 
 
 
 def _marks(ratings: Ratings, test: float, by: By, random: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Which ratings are tested, piece by piece."""
+    """Marks the test ratings, piece by piece."""
     if by == "cold-users":
         chosen = _some_rows(ratings.by_user.counts(), test, random, "users")
         return (chosen[first + rows.row_of_entry()] for first, rows in ratings.by_user.pieces())
@@ -92,7 +92,7 @@ def _check(ratings: Ratings, test: float, by: str) -> None:
 
 
 def _size(test: float, n: int, what: str) -> int:
-    """How many of n are tested: at least one and not all of them."""
+    """The number of n that are tested: at least one and not all of them."""
     if test >= 1:
         if test >= n:
             raise ValueError(f"cannot hold out {test} {what} of {n}, for none would be left; give a smaller number")

@@ -70,7 +70,7 @@ def pieces_like(name: str, scale_down: float = 1.0, seed: int = 0) -> Iterator[P
 
 
 def _arguments_like(name: str, scale_down: float) -> dict[str, Any]:
-    """What `low_rank` has to be told."""
+    """The arguments of `low_rank`."""
     if name not in SHAPES:
         raise ValueError(f"there is no shape {name!r}; choose one of {', '.join(SHAPES)}")
     if not scale_down >= 1:
@@ -145,7 +145,7 @@ def low_rank(
 
 
 class _Maker:
-    """What is settled before the first rating is made; its arguments are those of `low_rank`."""
+    """Everything drawn before the first rating; its arguments are those of `low_rank`."""
 
     def __init__(
         self,
@@ -198,14 +198,14 @@ def _log_popularity(popularity: Popularity, n_items: int, random: np.random.Gene
 
 
 def _standard(popularity: Popularity, log_popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same numbers with mean 0 and deviation 1. Under Zipf's law −log(rank/n) is exponential."""
+    """Scales numbers to mean 0 and deviation 1. Under Zipf's law −log(rank/n) is exponential."""
     if popularity == "zipf":
         return np.asarray(log_popularity + np.log(len(log_popularity)) - 1)
     return log_popularity / 1.75
 
 
 class _Planted:
-    """What the ratings are made of, before noise and rounding."""
+    """The factors and effects behind the ratings, before noise and rounding."""
 
     def __init__(
         self,
@@ -287,7 +287,7 @@ def _chunks(indptr: NDArray[np.int64]) -> list[tuple[int, int]]:
 def _distinct_pairs(
     counts: NDArray[np.int64], slots: NDArray[np.int32], n_items: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """For each row that many distinct items by popularity: drawn, repeats dropped, what lacks drawn again."""
+    """Draws that many distinct items per row by popularity; repeats are dropped and drawn again."""
     rows = np.arange(len(counts))
     pairs = np.empty(0, dtype=np.int64)
     lacking = counts

@@ -84,7 +84,7 @@ class TextTable:
             yield from split_lines(lines, self.delimiter, strict=True)
 
     def describe(self, row: int, position: int) -> tuple[str, str]:
-        """Where a row stands in the file, and the text of one of its fields."""
+        """The place of a row in the file, and the text of one of its fields."""
         line, fields = next(islice(self.records(), row + self.header, None))
         return f"line {line} of {self.name}", fields[position] if position < len(fields) else ""
 
@@ -201,7 +201,7 @@ def _database(process: int) -> Any:
 
 @cache
 def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    """Where DuckDB puts what exceeds the memory: a name nobody can guess, closed to others, gone with the process."""
+    """The folder where DuckDB spills: of an unguessable name, closed to others, removed with the process."""
     return tempfile.TemporaryDirectory(prefix="rankfill-")
 
 
@@ -272,7 +272,7 @@ def _columns(n: int) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What DuckDB says, without its advice; it may quote whatever a damaged file holds."""
+    """The message of DuckDB, without its advice; it may quote anything from a damaged file."""
     return shortened(printable(str(error).partition("\n")[0]), 200)
 
 

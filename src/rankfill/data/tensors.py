@@ -74,7 +74,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]],
 
 
 class _Entry(NamedTuple):
-    """Where the bytes of an array are, and what they mean."""
+    """The place and the type of the bytes of an array."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -83,7 +83,7 @@ class _Entry(NamedTuple):
 
     @classmethod
     def of(cls, words: dict[str, Any]) -> "_Entry":
-        """From the header of a file, which may say anything."""
+        """Reads an entry of the header of a file, which may be damaged."""
         dtype, shape, (first, last) = np.dtype(_DTYPES[words["dtype"]]), tuple(words["shape"]), words["data_offsets"]
         if not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
             raise ValueError("sizes and places must be whole numbers")

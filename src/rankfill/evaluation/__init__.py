@@ -1,4 +1,4 @@
-"""How good a model is, measured on ratings it has not seen."""
+"""Evaluation of models on ratings they have not seen."""
 
 from rankfill.evaluation.certificates import Certificate, certificate
 from rankfill.evaluation.cross_validation import CrossValidation, cross_validate

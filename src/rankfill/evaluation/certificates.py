@@ -1,4 +1,4 @@
-"""How far a trace-norm model is from the best possible one, proved."""
+"""Proofs of how far a trace-norm model is from the best possible one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from rankfill.models.base.settings import check_whole
 from rankfill.models.convex.model import TraceNormModel
 
 _ROUNDING = 1e-6
-"""How far below the bound rounding can put an objective, as a share: factors are kept in single precision."""
+"""Rounding can put an objective this share below the bound, since factors are kept in single precision."""
 
 
 @dataclass(frozen=True)

@@ -111,5 +111,5 @@ def _checked(model: Model, n: int, liked: Liked, scores: Collection[str] | None)
 
 
 def _usual_scores(model: Model) -> list[str]:
-    """What is measured where nothing is asked for: scores that are no ratings have no distance from ratings."""
+    """The default measures: scores that are no ratings have no distance from ratings."""
     return [name for name in USUAL_SCORES if model.predicts_ratings or name not in PREDICTION]

@@ -51,7 +51,7 @@ class FoldErrors:
 
     @property
     def std_error(self) -> float:
-        """How far the error may be off by the chance of the folds; NaN with fewer than two."""
+        """The standard error of the error over folds; NaN with fewer than two."""
         scored = self._scored()
         if len(scored) < 2 or not np.isfinite(scored).all():
             return float("nan")

@@ -35,7 +35,7 @@ FoldsBy = Literal["pair", "place"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamReport(FoldErrors):
-    """What is known after one batch of a stream.
+    """The report of one batch of a stream.
 
     Attributes
     ----------

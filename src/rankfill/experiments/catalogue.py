@@ -1,4 +1,4 @@
-"""Which experiments there are: every file in a folder of `experiments/`, by its own name and that of the folder."""
+"""The catalogue of experiments: every file in a folder of `experiments/`, by its name and that of the folder."""
 
 import ast
 from importlib import import_module
@@ -37,6 +37,6 @@ def _name(path: Path) -> str:
 
 
 def _first_line(path: Path) -> str:
-    """Without importing it: listing should be quick."""
+    """Reads the docstring without importing the module, so that listing is quick."""
     documentation = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return documentation.split("\n", 1)[0]

@@ -1,4 +1,4 @@
-"""What the figures have in common: lines that differ in colour, marker and dash, and named axes."""
+"""The common style of the figures: lines that differ in colour, marker and dash, and named axes."""
 
 from collections.abc import Sequence
 

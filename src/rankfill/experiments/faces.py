@@ -29,7 +29,7 @@ PUBLISHED = {"missing pixels": 0.75, "Broyden": 11.57, "NMF": 12.13}
 
 @dataclass(frozen=True)
 class Point:
-    """Where a method stands after so many seconds of learning and columns read: its error and ratios."""
+    """The error and ratios of a method after some seconds of learning and columns read."""
 
     seconds: float
     samples: int
@@ -40,7 +40,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Filled:
-    """What a method made of the pictures, and how it got there."""
+    """The result of a method on the pictures, and its course."""
 
     name: str
     passes: int
@@ -80,7 +80,7 @@ class Holes:
 def methods(
     rank: int = 30, penalty: float = 2.0, passes: int = 30, nmf_passes: int = 1000, seed: int = 0
 ) -> dict[str, FactorModel]:
-    """As in the paper: no biases, nothing clipped, every pass made."""
+    """Sets up the model as in the paper: no biases, nothing clipped, every pass made."""
     common = {"rank": rank, "seed": seed, "tol": None, "clip": False}
     columns = {"side": "items", "biases": False, "passes": passes}
     return {

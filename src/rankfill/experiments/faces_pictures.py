@@ -13,11 +13,11 @@ from rankfill.plots.style import COLOURS, DPI, FAINT, INK, MUTED, finish
 
 PathLike = str | os.PathLike[str]
 ACROSS = 3
-"""How many faces stand side by side in a panel, and on top of each other."""
+"""The number of faces side by side in a panel, and on top of each other."""
 
 
 def side_by_side(holes: Holes, results: Sequence[Filled], path: PathLike | None = None) -> Figure:
-    """The same nine faces with the pixels missing, as each method filled them in, and as they are (Figure 2)."""
+    """Draws the same nine faces with the pixels missing, as each method filled them in, and as they are (Figure 2)."""
     n = holes.pictures.shape[1]
     chosen = np.linspace(0, n - 1, min(n, ACROSS**2)).round().astype(int)
     panels = [

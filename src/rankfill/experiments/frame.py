@@ -1,4 +1,4 @@
-"""What an experiment is asked, and what it answers."""
+"""The arguments and the result of an experiment."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Records = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """How an experiment is to be run.
+    """The arguments of an experiment.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out.
+    """The result of an experiment.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Result:
 
 
 def mean_and_spread(values: Iterable[float], digits: int = 2) -> str:
-    """Such as 20.61 ± 0.01: the mean and the standard deviation over runs."""
+    """Formats numbers as in 20.61 ± 0.01: the mean and the standard deviation over runs."""
     import numpy as np
 
     numbers = np.array(list(values), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How coherent topics are by the genres of their items, as numbers that can be compared."""
+"""Measures of the coherence of topics by the genres of their items."""
 
 import itertools
 from collections.abc import Sequence

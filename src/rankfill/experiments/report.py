@@ -1,4 +1,4 @@
-"""What an experiment leaves: a folder with a report in Markdown, its tables as CSV and its pictures as PNG."""
+"""The output of an experiment: a folder with a report in Markdown, its tables as CSV and its pictures as PNG."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def machine() -> str:
 
 
 def _write_picture(path: Path, figure: "Figure") -> None:
-    """In few colours, and coarser where it would be larger than 100 kB, as photographs are."""
+    """Saves a picture in few colours, and coarser where it would be larger than 100 kB, as photographs are."""
     from PIL import Image
 
     for dpi, colours in FORMS:

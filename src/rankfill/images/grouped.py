@@ -26,10 +26,10 @@ SMOOTHING = 3.0
 GROUP, MOST_GROUPS = 600, 60
 """About how many squares make a group, and the most groups."""
 SAMPLE, GROUP_SAMPLE = 4000, 1000
-"""How many squares to learn from, of the picture and of a group: these tell a covariance as well as all."""
+"""The number of squares to learn from, of the picture and of a group; more do not improve the covariance."""
 PENALTY = 30.0
 CONTRAST = 0.02
-"""As a share of the range of the picture; squares with less are grouped as if they had this much."""
+"""The least contrast, as a share of the range of the picture; squares with less are grouped as if they had this."""
 
 
 def fill_by_groups(picture: Picture, seed: int) -> Picture:

@@ -1,4 +1,4 @@
-"""In-painting: the missing pixels of a picture from those that are seen."""
+"""In-painting: fills in the missing pixels of a picture from the others."""
 
 from typing import Any
 

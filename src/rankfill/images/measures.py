@@ -1,4 +1,4 @@
-"""How near a restored picture is to the original, in decibels.
+"""Measures of the distance of a restored picture from the original, in decibels.
 
     psnr = 10 log₁₀(peak² / mean (x − x̂)²)        snr = 10 log₁₀(Σ x² / Σ (x − x̂)²)
 

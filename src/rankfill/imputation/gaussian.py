@@ -23,13 +23,13 @@ from rankfill.kernels import HoledTable
 from rankfill.linalg import one_blas_thread
 
 LEAST_NOISE = 1e-6
-"""As a share of a column's variance: with less, a column follows from the others but for rounding."""
+"""The least conditional variance, as a share of a column's variance; below it is rounding."""
 
 Table = NDArray[np.float64]
 
 
 class Moments(NamedTuple):
-    """Where EM starts, and where it has arrived: the mean of the rows and their scatter matrix S around it."""
+    """The state of EM: the mean of the rows and their scatter matrix S around it."""
 
     mean: NDArray[np.float64]
     scatter: Table
@@ -54,7 +54,7 @@ class GaussianFactors:
 
     @property
     def moments(self) -> Moments:
-        """What another fit can start from."""
+        """The part that another fit can start from."""
         return Moments(self.mean, self.scatter)
 
     def fit(self, table: Table, init: Moments | None = None) -> Self:

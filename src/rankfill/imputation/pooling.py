@@ -27,7 +27,7 @@ Analysis = Callable[[Floats], tuple[ArrayLike, ...]]
 
 @dataclass(frozen=True)
 class PooledEstimate:
-    """What several completed tables say together. Made by `multiple_imputation` and `pool`.
+    """The pooled result of several completed tables. Made by `multiple_imputation` and `pool`.
 
     Attributes
     ----------

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from rankfill.imputation.gaussian import GaussianFactors, Moments, Table
 
 PENALTY = 3.0
-"""In rows of uncorrelated columns: while the rank is chosen, and where nothing can be."""
+"""The penalty, in rows of uncorrelated columns, while the rank is chosen and where none can be."""
 LARGER, SMALLER = (10.0, 30.0, 100.0), (0.3, 0.03)
 ROWS = 2000
-"""As many rows are enough to choose by."""
+"""The largest number of rows to choose by."""
 LEAST_ENTRIES = 50
-"""With fewer known entries than these, holding some out says nothing."""
+"""With fewer known entries than this, holding some out tells nothing."""
 TRIAL_PASSES, TRIAL_TOL = 3, 0.005
 GAIN, LOSS = 0.99, 1.05
 """Relative squared errors: a lower rank must gain this much to be taken, and losing this much ends the search."""

@@ -66,7 +66,7 @@ class RowMeans(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[np.float32]) -> "RowMeans":
-        """For rows of this shape, before any round."""
+        """Makes means for rows of this shape, before any round."""
         return cls(np.zeros_like(rows), np.zeros(len(rows), np.float32))
 
 

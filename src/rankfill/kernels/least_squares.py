@@ -32,15 +32,15 @@ class Ridge:
     held_column: int = -1
     confidence: float | None = None
     steps: int = 0
-    """How many steps of conjugate gradients each row makes from where it is; 0 solves the normal equations."""
+    """The number of conjugate-gradient steps that each row makes; 0 solves the normal equations."""
     exponent: float = 1.0
     base: float = 0.0
     block: int = 0
-    """How many columns are solved at a time, the others as they are: a multiple of 16; 0 solves all at once."""
+    """The number of columns solved at a time, the others fixed: a multiple of 16; 0 solves all at once."""
 
     @property
     def order(self) -> int:
-        """How many unknowns a row has."""
+        """The number of unknowns of a row."""
         return self.rank + (self.bias_column >= 0)
 
     def scales(self, n_ratings: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -49,11 +49,11 @@ class Ridge:
         return counts**self.exponent if self.by_count else np.ones_like(counts)
 
     def of_users(self) -> "Ridge":
-        """For rows (p, b, 1) of a biased model."""
+        """Adapts the problem to rows (p, b, 1) of a biased model."""
         return replace(self, bias_column=self.rank, held_column=self.rank + 1)
 
     def of_items(self) -> "Ridge":
-        """For rows (q, 1, b) of a biased model."""
+        """Adapts the problem to rows (q, 1, b) of a biased model."""
         return replace(self, bias_column=self.rank + 1, held_column=self.rank)
 
     def native(self) -> _native.Ridge:

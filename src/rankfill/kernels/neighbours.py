@@ -25,7 +25,7 @@ class Near(NamedTuple):
 
 
 class Voices(NamedTuple):
-    """How neighbours are heard: at most k of them, by which weights, and how strong a silence pulls towards zero."""
+    """How neighbours are combined: at most k of them, with which weights, and the pull of their sum towards zero."""
 
     k: int
     weighing: Weighing

@@ -45,7 +45,7 @@ class Rows:
 
     @classmethod
     def taking(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float32]) -> "Rows":
-        """The same without copies, from arrays that the caller has made for it and keeps no hold of."""
+        """Makes rows without copies, from arrays that the caller hands over."""
         _check_flat(indptr, "indptr", np.int64)
         _check_flat(indices, "indices", np.int32)
         return cls.__new__(cls)._take(indptr, indices, values)
@@ -89,7 +89,7 @@ class Rows:
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are at least: one more than the largest index."""
+        """The least number of columns: one more than the largest index."""
         return self.pattern.n_columns
 
     @property
@@ -98,7 +98,7 @@ class Rows:
         return self.indices
 
     def counts(self) -> NDArray[np.int64]:
-        """How many entries each row has."""
+        """The number of entries of each row."""
         return np.diff(self.indptr)
 
     def row_of_entry(self) -> NDArray[np.int32]:
@@ -148,7 +148,7 @@ class Rows:
         return Rows.taking(self._offsets_of(rows), self.indices[places], self.values[places])
 
     def places_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Where the entries of some rows are, row after row; row −1 is empty."""
+        """The places of the entries of some rows, row after row; row −1 is empty."""
         indptr = self._offsets_of(rows)
         return np.repeat(self.indptr[rows] - indptr[:-1], np.diff(indptr)) + np.arange(indptr[-1])
 

@@ -1,4 +1,4 @@
-"""How many threads the kernels use, and which instruction set. Neither changes a result."""
+"""The number of threads and the instruction set of the kernels. Neither changes a result."""
 
 import os
 import threading

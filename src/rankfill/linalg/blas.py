@@ -1,4 +1,4 @@
-"""How many threads the BLAS of NumPy and SciPy takes."""
+"""The number of threads that the BLAS of NumPy and SciPy uses."""
 
 from contextlib import AbstractContextManager
 from functools import cache

@@ -43,7 +43,7 @@ _WIDTH, _DEPTH, _MOST_SEARCHES = 16, 16, 20
 _COLUMNS, _ODDS = 8, 1e-9
 _FIRST_STEPS, _MOST_STEPS = (8, 32, 96), 1000
 _SLACK = 1e-4
-"""How far a bound without M may lie above σ₁, as a share. Steps grow with one over its square root."""
+"""The share by which a bound without M may exceed σ₁. The number of steps grows with one over its square root."""
 _STREAM = 0x5EED
 """Keeps the columns of X apart from the starts of models that have the same seed."""
 
@@ -123,7 +123,7 @@ def _gram_fits(matrix: SparseMatrix) -> bool:
 
 
 def _rounding(gram: NDArray[np.float64]) -> float:
-    """How far eigenvalues of the Gram matrix, or a proof about them, can be off."""
+    """The rounding error of eigenvalues of the Gram matrix, or of a proof about them."""
     return 4 * len(gram) * np.finfo(float).eps * float(np.trace(gram))
 
 

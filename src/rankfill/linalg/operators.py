@@ -13,7 +13,7 @@ from rankfill.linalg.tall import Block, tall_gram, tall_times
 
 
 class Operator(Protocol):
-    """What the search for singular pairs needs of a matrix; a block is n × k."""
+    """The operations that the search for singular pairs needs of a matrix; a block is n × k."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -23,7 +23,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where the entries of a sparse matrix are, by user and by item, and how to go from one order to the other."""
+    """The places of the entries of a sparse matrix, by user and by item, and the mapping between both orders."""
 
     by_user: Rows
     by_item: Rows

@@ -48,7 +48,7 @@ def tall_gram(one: Block, other: Block) -> Block:
 
 
 def beside(basis: Block, block: Block) -> Block:
-    """What `block` has beside the directions of an orthonormal basis."""
+    """The part of `block` orthogonal to an orthonormal basis."""
     return block - tall_times(basis, tall_gram(basis, block))
 
 

@@ -25,7 +25,7 @@ CURVATURE: dict[LossName, float] = {"squared": 1.0, "huber": 1.0, "logistic": 0.
 
 
 def beyond(residuals: ArrayLike, width: float) -> NDArray[np.float64]:
-    """What an error has more than `width`, with its sign.
+    """The excess of an error over `width`, with its sign.
 
     >>> beyond([-2.0, 0.5], width=1)
     array([-1.,  0.])

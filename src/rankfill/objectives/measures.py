@@ -1,4 +1,4 @@
-"""How far predictions are from ratings.
+"""Measures of the distance of predictions from ratings.
 
     rmse = √(Σ (r − r̂)² / n)        mae = Σ |r − r̂| / n        nmae = 100 · Σ |r − r̂| / Σ |r|
 

@@ -225,7 +225,7 @@ def auc(
 
 
 def novelty(recommended: NDArray[np.integer], n_ratings: NDArray[np.integer], n_users: int) -> NDArray[np.float64]:
-    """How surprising the items of each list are: the mean of −log₂ of the share of users who rated them.
+    """The novelty of the items of each list: the mean of −log₂ of the share of users who rated them.
 
     Parameters
     ----------

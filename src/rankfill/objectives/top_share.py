@@ -1,4 +1,4 @@
-"""How many of a user's best rated items are among those predicted best, with ties counted fairly."""
+"""The share of a user's best rated items among those predicted best, with ties counted fairly."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def top_share(
 def _cut(
     values: NDArray[np.floating], users: NDArray[np.integer], starts: NDArray[np.integer], k: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which entries are above the k-th largest of their user, and which equal it."""
+    """Marks the entries above the k-th largest of their user, and those equal to it."""
     descending = np.lexsort((-values, users))
     last = values[descending[starts + (k - 1)]][users]
     return values > last, values == last

@@ -1,4 +1,4 @@
-"""How models learned: errors pass by pass."""
+"""Learning curves: errors pass by pass."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a path of penalties found: errors and rank."""
+"""The errors and ranks along a path of penalties."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What the pictures have in common: colours, axes with little ink, words at the ends of lines."""
+"""The common style of the pictures: colours, axes with little ink, words at the ends of lines."""
 
 import os
 from collections.abc import Sequence

@@ -108,6 +108,6 @@ def _shorten(title: str, width: float) -> str:
 
 
 def _text_width(words: str) -> float:
-    """In points, at the small size."""
+    """The width in points, at the small size."""
     width, _, _ = TextToPath().get_text_width_height_descent(words, FontProperties(size=SMALL), ismath=False)
     return float(width)

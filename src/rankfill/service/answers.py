@@ -1,4 +1,4 @@
-"""What readers get: plain objects for JSON, each with the sequence number of the model it came from."""
+"""The answers to readers: plain objects for JSON, each with the sequence number of its model."""
 
 import math
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ class Answers:
             )
 
     def topics(self, n: int) -> dict[str, Any]:
-        """What goes together, in all ratings or by the factors of the model."""
+        """Finds items that go together, in all ratings or by the factors of the model."""
         try:
             sequence, found = self._topics.listed(n, self.titles.copy())
         except (TypeError, ValueError) as error:
@@ -170,7 +170,7 @@ class Answers:
         ]
 
     def _reasons(self, explanation: Explanation, n: int = _REASONS) -> list[dict[str, Any]]:
-        """What speaks for it: the user's own ratings where their shares are known, else the largest parts."""
+        """The reasons for an item: the user's own ratings where their shares are known, else the largest parts."""
         own = [part for part in explanation.ratings if part.kind == "rating"]
         parts = own or [part for part in explanation.parts if part.kind in ("rating", "neighbour", "factor")]
         size = [abs(part.contribution if math.isfinite(part.contribution) else part.weight or 0.0) for part in parts]

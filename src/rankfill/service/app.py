@@ -36,7 +36,7 @@ _HEADERS = [
 ]
 _OWN_HOST = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 _OPEN = ("/", "/health/live", "/page.js", "/page.css", "/icon.svg")
-"""What is answered without a token: the page, which asks for one, and the sign of life."""
+"""Paths that need no token: the page, which asks for one, and the sign of life."""
 
 _PAGE = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -47,7 +47,7 @@ _PAGE = {
 
 
 class Limits:
-    """How much of anything a request may hold, and how long it may take."""
+    """The limits of the size and the time of a request."""
 
     def __init__(self, body: int = 4_000_000, batch: int = 10_000, seconds: float = 15.0) -> None:
         self.body, self.batch, self.seconds = body, batch, seconds

@@ -53,7 +53,7 @@ class Events:
 
 
 class Rule(NamedTuple):
-    """What ids and ratings have to be: kind of the ids, and the scale of the ratings."""
+    """The rules for ids and ratings: the kind of the ids, and the scale of the ratings."""
 
     string_users: bool
     string_items: bool

@@ -1,4 +1,4 @@
-"""How the service's model takes in what happens: by learning on, or by knowing more about each person.
+"""Learning from events in the service: online learning, or knowing more about each person.
 
 Online    a model with `learn_many` moves its rows with every rating
 Folding   any other model stays as it is, and a person's answers are folded in from all ratings known of him or her;
@@ -84,7 +84,7 @@ class Learning(ABC):
 
     @abstractmethod
     def take_back(self, user: Id, item: Id) -> None:
-        """What the user gave the item no longer counts as given."""
+        """Removes what the user gave the item from what is known."""
 
     def people(self) -> list[Id]:
         """Everybody of whom there is something to forget."""
@@ -107,7 +107,7 @@ class Learning(ABC):
         return bool(row >= 0 and self.model._user_counts.array[row] > 0)
 
     def rated_by(self, user: Id) -> list[Id]:
-        """What a user has rated, as far as the model remembers."""
+        """The ratings of a user, as far as the model remembers them."""
         seen = self.model._seen
         row = self.model.users_.row_of(user)
         return (

@@ -1,4 +1,4 @@
-"""What has been acknowledged, in SQLite: one transaction per group of events, on disk before anybody is told.
+"""The log of acknowledged events, in SQLite: one transaction per group of events, on disk before it is acknowledged.
 
 batches      first (sequence number of the first event), count, marks (which users, as checksums), body (JSON columns)
 names        salted digests of the ids that callers gave to events, so that an event that is sent twice counts once
@@ -126,7 +126,7 @@ class EventLog:
         self.tidy()
 
     def is_forgotten(self, users: Collection[Id], after: int = 0) -> NDArray[np.bool_]:
-        """Which users were forgotten by an event behind a sequence number."""
+        """The users who were forgotten by an event behind a sequence number."""
         with closing(_connect(self._path)) as database:
             asked = database.execute("SELECT digest FROM forgotten WHERE sequence > ?", (after,)).fetchall()
         digests = {digest for (digest,) in asked}

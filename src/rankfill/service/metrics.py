@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus and for its page."""
+"""The counters of the service, for Prometheus and for its page."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""What the service understands, as OpenAPI 3.1 has it."""
+"""The description of the service in OpenAPI 3.1."""
 
 from importlib.metadata import version
 from typing import Any

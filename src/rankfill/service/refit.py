@@ -19,13 +19,13 @@ from rankfill.service.log import EventLog
 from rankfill.service.writer import Submission, Writer
 
 _CATCH_UP = 5000
-"""With fewer events to go the writer does the rest."""
+"""Where no more events than this are left, the writer does the rest."""
 
 _logger = logging.getLogger("rankfill.service")
 
 
 def current_ratings(base: Ratings | None, log: EventLog) -> tuple[Ratings, int]:
-    """What holds now: the last rating of each pair that was not taken back, and up to which sequence number."""
+    """The ratings that hold now, the last one per pair unless taken back, and their last sequence number."""
     last: dict[tuple[Id, Id], float | None] = {}
     sequence = 0
     for events in log.since(0):
@@ -49,7 +49,7 @@ def current_ratings(base: Ratings | None, log: EventLog) -> tuple[Ratings, int]:
 
 
 def _among(base: Ratings, pairs: list[tuple[Id, Id]]) -> NDArray[np.bool_]:
-    """Which ratings are of one of the pairs."""
+    """Marks the ratings of one of the pairs."""
     if not pairs:
         return np.zeros(len(base), bool)
     users = base.users.index(np.array([user for user, _ in pairs], base.users.ids().dtype)).astype(np.int64)

@@ -32,7 +32,7 @@ _logger = logging.getLogger("rankfill.service")
 
 @dataclass
 class Settings:
-    """How to serve.
+    """The settings of a service.
 
     Attributes
     ----------

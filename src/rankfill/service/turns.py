@@ -1,4 +1,4 @@
-"""Whose turn it is at the model: many may read at once, one alone may write."""
+"""The lock of the model: many may read at once, one alone may write."""
 
 import threading
 from collections.abc import Iterator

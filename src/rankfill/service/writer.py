@@ -26,7 +26,7 @@ from rankfill.service.turns import Turns
 
 _LARGEST_GROUP = 20_000
 _AT_ONCE = 1000
-"""So many events are learned before readers get a turn."""
+"""The number of events learned before readers get a turn."""
 
 _TROUBLES = 20
 """Troubles that are remembered."""
@@ -45,7 +45,7 @@ class Submission:
 
     @property
     def size(self) -> int:
-        """Its places in the queue."""
+        """The places it takes in the queue."""
         return len(self.events) or 1
 
 
@@ -75,7 +75,7 @@ class Writer(threading.Thread):
         self._saving: threading.Thread | None = None
         self._saved_sequence = self.snapshot_sequence
         self.failure: str | None = None
-        """What has ended all learning, if anything has."""
+        """The error that has ended all learning, if any."""
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> "Future[Any]":
         """Puts events or a deed in the queue, on the thread of the event loop; the future tells when they are done."""
@@ -89,7 +89,7 @@ class Writer(threading.Thread):
         return submission.waiting
 
     def waiting(self) -> int:
-        """How many events wait to be written."""
+        """The number of events that wait to be written."""
         return self._submitted - self._handled
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ class Writer(threading.Thread):
                 return
 
     def _next_group(self) -> tuple[list[Submission], Submission | None, bool]:
-        """What waits, up to the first deed: (submissions of events, the deed, whether this is the end)."""
+        """Takes what waits, up to the first deed: (submissions of events, the deed, whether this is the end)."""
         group: list[Submission] = []
         total, block = 0, True
         while total < _LARGEST_GROUP:

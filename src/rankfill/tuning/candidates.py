@@ -1,4 +1,4 @@
-"""Which settings to try: all of a grid, or some drawn at random; and which of them lie on one path.
+"""The settings to try: all of a grid, or some drawn at random; and those that lie on one path.
 
 Settings that differ in regularisation alone form a path. Along it each solution is a good start for the next, in the
 order that `Model.warm_path` names; and a path is judged as a whole, for how much regularisation is best cannot be

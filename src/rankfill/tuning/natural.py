@@ -1,4 +1,4 @@
-"""What to search where nothing is named: the model that an automatic choice takes, and settings around its own."""
+"""The default search: the model that an automatic choice takes, and settings around its own."""
 
 from typing import Any
 

@@ -104,7 +104,7 @@ def _top(errors: Sequence[float], bottom: float) -> float:
 
 
 def _scale(axes: Axes, values: Sequence[Any]) -> Callable[[Any], float]:
-    """Where each value lies: numbers by size, on a logarithmic axis if they span much; anything else in a row."""
+    """Places values on an axis: numbers by size, logarithmic if they span much; anything else in a row."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         if min(values) > 0 and max(values) >= 4 * min(values):
             axes.set_xscale("log")

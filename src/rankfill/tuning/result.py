@@ -1,4 +1,4 @@
-"""What came out of a search: every setting tried with its error, the best, and the model learned with it."""
+"""The result of a search: every setting tried with its error, the best, and the model learned with it."""
 
 import io
 import os

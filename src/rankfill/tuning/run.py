@@ -173,7 +173,7 @@ def _sample(model: Model, ratings: Stream, found: list[Params], ratio: float, se
 def _search(
     model: Model, ratings: Stream, found: list[Params], passes: int | None, how: dict[str, Any]
 ) -> Search | StreamSearch:
-    """In memory, unless a stream is given or asked for by a number of passes."""
+    """Reads ratings into memory, unless a stream is given or asked for by a number of passes."""
     if isinstance(ratings, Ratings) and passes is None:
         return Search(model, ratings, found, **how)
     check_incremental(model)

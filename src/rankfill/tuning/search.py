@@ -108,7 +108,7 @@ class Search:
         self.report(Progress(self.trials, self._done, self._planned(), time.perf_counter() - self._started))
 
     def _planned(self) -> int:
-        """How many fits there will be; how many paths a later rung has is known, how long they are is not."""
+        """The expected number of fits; how many paths a later rung has is known, how long they are is not."""
         longest, n = max(map(len, self.paths)), len(self.paths)
         total = sum(map(len, self.paths))
         for _ in self.rungs[1:]:

@@ -1,4 +1,4 @@
-"""How the columns of a table become columns of numbers.
+"""The encoding of table columns as columns of numbers.
 
     number, date   one column, (value − mean) / standard deviation; a date is counted in days
     flag           one column of zeros and ones, as it is
@@ -38,7 +38,7 @@ _ALWAYS_FEW = 20
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Which columns a table has, and which numbers are made of them; two tables with one encoding can be compared.
+    """The columns of a table and the numbers made of them; tables with the same encoding can be compared.
 
     Attributes
     ----------

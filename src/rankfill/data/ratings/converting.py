@@ -110,7 +110,7 @@ class Converting(Entries):
         return make_frame(columns | ({} if self.timestamps is None else {"timestamp": self.timestamps}), library)
 
     def describe(self) -> Description:
-        """What there is: how many ratings, how dense, on which scale, how many per user and item, and from when.
+        """Describes the ratings: number, density, scale, counts per user and item, and times.
 
         Returns
         -------
@@ -129,5 +129,5 @@ class Converting(Entries):
         return describe(self)
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Returns the HTML that notebooks show."""
         return self.describe()._repr_html_()

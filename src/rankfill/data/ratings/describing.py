@@ -1,4 +1,4 @@
-"""What a set of ratings is like, in a few numbers."""
+"""A description of a set of ratings in a few numbers."""
 
 import datetime
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Description:
     span: tuple[int, int] | None
 
     def rows(self) -> list[tuple[str, str]]:
-        """What the table says: a name and a text in each row."""
+        """The rows of the table: a name and a text each."""
         low, high = self.scale
         shown = [
             (

@@ -17,7 +17,7 @@ from rankfill.kernels import PIECE, Rows
 
 
 class Entries:
-    """What `Ratings` hold, and what can be read off them; see there for the attributes."""
+    """The data of `Ratings` and simple properties; see there for the attributes."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Entries:
 
     @classmethod
     def _class(cls) -> type[Self]:
-        """What selections and batches are made of."""
+        """Takes some entries; selections and batches are made by this."""
         return cls
 
     def stream_order(self) -> NDArray[np.integer]:

@@ -1,4 +1,4 @@
-"""What a model needs of ratings to learn from them row by row, without holding them: sums, extremes, half passes.
+"""The operations by which a model learns from ratings row by row without holding them: sums, extremes, half passes.
 
 Ratings in memory and those in blocks on a cluster answer the same questions, to the same bits: every sum is taken a
 user first, in the order of the items, and then over the users in their order, which no division into blocks changes.
@@ -27,7 +27,7 @@ _AT_ONCE = 2**20
 
 
 class RowStep(Protocol):
-    """What half a pass does to rows of one side; it can be sent to another process.
+    """The work of half a pass on rows of one side; it can be sent to another process.
 
     A step moves rows of `moving` in place against `fixed`. `first` is the number of the first of these rows, for steps
     that draw at random by row. The result are sums over the entries, none or as many as the step has.

@@ -46,7 +46,7 @@ def run(asked: Asked) -> Result:
 
 
 def _follow(name: str, known: Any, whole: Any, rank: int, rounds: int) -> list[dict[str, Any]]:
-    """As many draws a round as there are pictures."""
+    """Makes as many draws per round as there are pictures."""
     rng, n = np.random.default_rng(1), len(known)
     everything = rf.Ratings.from_dense(known)
     C = rng.random((known.shape[1], rank)) * np.sqrt(np.sqrt(np.nanmean(known**2)) / rank)

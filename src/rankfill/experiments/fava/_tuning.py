@@ -1,4 +1,4 @@
-"""How the paper tunes a parameter: five folds, and every value of a grid in turn."""
+"""Tuning of a parameter as in the paper: five folds, and every value of a grid in turn."""
 
 import time
 from collections.abc import Sequence

@@ -131,7 +131,7 @@ def _lines(records: Records, ratios: Any) -> list[Line]:
 
 
 def _span(values: list[float]) -> str:
-    """Such as 0.9 to 1.1."""
+    """Formats a range, such as 0.9 to 1.1."""
     least, most = (f"{each:,.4g}" if each < 1000 else f"{each:,.0f}" for each in (min(values), max(values)))
     return least if least == most else f"{least} to {most}"
 

@@ -58,7 +58,7 @@ of 2014.
 
 
 def model_of(method: str, parameter: float, passes: int) -> rf.Model:
-    """As in the paper: no biases, no clipping, every pass made."""
+    """Sets up the model as in the paper: no biases, no clipping, every pass made."""
     common: dict[str, Any] = {"rank": RANK, "passes": passes, "tol": None, "clip": False, "nonnegative": "both"}
     if method == "NN-PA-I":
         return rf.PassiveAggressive(C=parameter, recipe="paper", **common)

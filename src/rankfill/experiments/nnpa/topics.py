@@ -70,7 +70,7 @@ def _topics(source: rf.Model | Dataset, data: Dataset, **more: Any) -> list[rf.T
 
 
 def _drawn(data: Dataset, rank: int) -> list[rf.Topic]:
-    """What chance makes of it: items as often as they are rated."""
+    """The value by chance: items drawn as often as they are rated."""
     counts = data.ratings.by_item.counts()
     rng, ids = np.random.default_rng(0), list(data.ratings.items)
     picks = [rng.choice(len(ids), TOP, replace=False, p=counts / counts.sum()) for _ in range(20 * rank)]

@@ -1,4 +1,4 @@
-"""What a trace-norm model has reached after each pass: rank, seconds, errors and objective."""
+"""The state of a trace-norm model after each pass: rank, seconds, errors and objective."""
 
 from typing import Any
 

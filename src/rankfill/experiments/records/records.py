@@ -76,7 +76,7 @@ def _line(each: dict[str, Any]) -> Line:
 
 
 def _models(task: Task, quick: bool) -> list[tuple[str, rf.Model, str]]:
-    """Those with the least errors of their kind, with nothing else set, and the mean effects to compare with."""
+    """The methods with the least errors of their kind, with defaults, and the mean effects to compare with."""
     few: dict[str, Any] = {"sweeps": 30} if quick else {}
     models: list[tuple[str, rf.Model, str]] = [
         ("Bias", rf.Bias(), "ids"),

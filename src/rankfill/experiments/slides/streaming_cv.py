@@ -66,7 +66,7 @@ def _streamed(model: rf.SGD, ratings: rf.Ratings, by: Any) -> float:
 
 
 def _line(records: Records, way: str, chosen: dict[str, Any], seconds: dict[str, float]) -> Line:
-    """With the error that the classical way finds for the λ that was chosen."""
+    """Adds the error that the classical way finds for the λ that was chosen."""
     penalty, error = chosen[way]["λ"], chosen[way]["error"]
     if way == "V-fold":
         return Line(f"{WAYS[way]}: λ chosen", "", f"{penalty:g} (RMSE {error:.4f})", f"{PASSES * FOLDS} readings per λ")

@@ -92,7 +92,7 @@ def _scale(ridge: Ridge, n: int) -> float:
 
 
 def eliminated(system: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By elimination without pivoting on the upper triangle; a pivot that is rounding becomes zero."""
+    """Eliminates without pivoting on the upper triangle; a pivot that is rounding becomes zero."""
     system = system.copy()
     order = len(system)
     diagonal = np.diagonal(system).copy()
@@ -111,7 +111,7 @@ def solve_system(system: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def substituted_back(system: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What an eliminated system says."""
+    """Solves an eliminated system by back substitution."""
     order = len(system)
     solution = np.zeros(system.shape[1])
     solution[order] = -1

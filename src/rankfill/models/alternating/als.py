@@ -280,7 +280,7 @@ class ALS(AlternatingModel):
         return SquaredErrors(*ratings.half_pass("item", Solve(item_ridge, measured=True), items, users))
 
     def _solved(self, ridge: Ridge) -> Ridge:
-        """With the way in which a row is solved."""
+        """Adds to the problem of a row the way in which it is solved."""
         solver = self.solver
         if solver == "auto" and self.feedback == "implicit":
             solver = "conjugate-gradient" if self.nonnegative == "none" else "block"
@@ -296,7 +296,7 @@ class ALS(AlternatingModel):
         return replace(ridge, **self._scaling(self.confidence_, n_others))
 
     def _scaling(self, confidence: float, n_others: int) -> dict[str, Any]:
-        """By what the penalty of a row is multiplied, in the words of the kernel; so many rows has the other side."""
+        """The options of the kernel that scale the penalty of a row; `n_others` counts the rows of the other side."""
         weighting, exponent = self._row_weighting
         base = n_others / confidence if weighting == "frequency" else 0.0
         return {"by_count": weighting != "constant", "exponent": exponent, "base": base}

@@ -1,4 +1,4 @@
-"""What `ALS` takes for implicit feedback where it is not told: penalty, confidence and rank.
+"""The choice of penalty, confidence and rank of `ALS` for implicit feedback where they are not given.
 
 The penalty is measured in units of
 
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What is learned with."""
+    """The values to learn with."""
 
     penalty: float
     confidence: float
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
 
 
 def settle(model: "ALS", ratings: Ratings) -> Settled:
-    """What the model was given, and for the rest what suits the ratings."""
+    """Takes the values that were given, and chooses the others to suit the ratings."""
     if None not in (model.penalty, model.confidence, model.rank):
         return _settled(model)
     first = Setting(rank=int(model.rank or min(_FIRST_RANK, *ratings.shape)))

@@ -1,4 +1,4 @@
-"""What models share that minimise the regularised squared error, one side at a time.
+"""The base of models that minimise the regularised squared error, one side at a time.
 
     ½ Σ_Ω (r_ui − μ − b_u − b_i − p_u·q_i)²
       + ½ λ (Σ_u n_u^w ‖p_u‖² + Σ_i n_i^w ‖q_i‖²) + ½ λ_b (Σ_u n_u^w b_u² + Σ_i n_i^w b_i²)
@@ -182,11 +182,11 @@ class AlternatingModel(FactorModel):
         return None
 
     def _ridges(self) -> tuple[Ridge, Ridge]:
-        """What a row of the users solves and what one of the items."""
+        """The problems that rows of users and rows of items solve."""
         return self._ridge("users"), self._ridge("items")
 
     def _ridge(self, side: Side) -> Ridge:
-        """What a row of that side solves."""
+        """The problem that a row of one side solves."""
         ridge = Ridge(
             rank=self.rank_,
             penalty=self.penalty_,

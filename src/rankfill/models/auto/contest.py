@@ -145,7 +145,7 @@ def _ranked(trials: Sequence[Trial], suitable: Sequence[Candidate], job: str) ->
 
 
 _CHANCE = 2.0
-"""So many standard errors of the mean difference of lists are chance."""
+"""Mean differences of lists up to this many standard errors are chance."""
 
 
 def _all_ratings_first(ranked: list[Trial]) -> list[Trial]:

@@ -1,4 +1,4 @@
-"""What is tried on how many ratings, decided from sizes alone before anything is timed."""
+"""The plan of trials: which candidates on how many ratings, decided from sizes alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
 
     tried: list[Candidate]
     left_out: list[tuple[Candidate, float]]
-    """With the seconds that a fit would take."""
+    """Candidates with the estimated seconds of a fit."""
 
 
 def keep_parts(ratings: Ratings, seed: int) -> Parts:

@@ -1,4 +1,4 @@
-"""How well a candidate does on ratings kept aside: the error of its predictions, the quality of its lists."""
+"""The trial of a candidate on ratings kept aside: the error of its predictions, the quality of its lists."""
 
 import time
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from rankfill.objectives.ranking import find_hits, ndcg
 
 LENGTH = 10
 _MOST_USERS = 4000
-"""So many lists are judged, those of users drawn at random."""
+"""The number of lists judged, those of users drawn at random."""
 
 
 class Trial(NamedTuple):
@@ -35,7 +35,7 @@ class Trial(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """What candidates are judged by."""
+    """The measures by which candidates are judged."""
 
     predict: bool
     recommend: bool

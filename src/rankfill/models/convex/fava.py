@@ -191,7 +191,7 @@ class FAVA(OffsetModel):
         return problem
 
     def _variances_that_hold(self, ratings: Ratings, found: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Those found, or the share of them that predicts ratings kept aside best."""
+        """Returns the variances found, or the share of them that predicts ratings kept aside best."""
 
         def learn(share: float, part: Ratings) -> Predict:
             model: FAVA = clone(self).set_params(variances=(share * found).tolist() if share > 0 else [])

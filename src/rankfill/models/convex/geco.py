@@ -143,7 +143,7 @@ class GECO(OffsetModel):
                     training.report(0.5 * square, math.sqrt(square / len(ratings)))
 
     def _chosen_rank(self, ratings: Ratings, init: Self | None) -> int:
-        """That of `init`, or with which ratings kept aside are predicted best; 0 where the offset alone is best."""
+        """Takes the rank of `init`, or the best one on ratings kept aside; 0 where the offset alone is best."""
         if init is not None:
             init._check_fitted()
             return init.rank_
@@ -169,6 +169,6 @@ class GECO(OffsetModel):
 
 
 def _widened(solution: LowRank, rank: int) -> LowRank:
-    """As many factors as asked for: zeros where there are no more directions."""
+    """Pads the factors with zeros to the rank asked for, where there are no more directions."""
     missing = max(rank - solution.rank, 0)
     return LowRank(*(np.pad(side, ((0, 0), (0, missing))) for side in solution))

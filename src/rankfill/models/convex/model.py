@@ -1,4 +1,4 @@
-"""What the models share that complete a matrix under its trace norm: settings in, iterates of a solver kept and proved.
+"""The base of models that complete a matrix under its trace norm: they keep the iterates of a solver and prove gaps.
 
 The objectives with their bounds from below are in `objectives.py`, the offset and the weighting in `offset.py`.
 """
@@ -32,7 +32,7 @@ class TraceNormModel(OffsetModel, Generic[AnyObjective]):
 
     @abstractmethod
     def _objective(self, problem: Problem, ratings: Ratings) -> AnyObjective:
-        """From the settings, or from the data where they leave it open."""
+        """Makes the objective from the settings, or from the data where they leave it open."""
 
     @abstractmethod
     def _learned_objective(self) -> AnyObjective:
@@ -102,7 +102,7 @@ class TraceNormModel(OffsetModel, Generic[AnyObjective]):
         return balanced(self._rows_of(fitted, problem))
 
     def _proof(self, ratings: Ratings, seed: int) -> tuple[Iterate, float, float, float]:
-        """What this model makes of the ratings it learned from: Z, its value, the bound below, and the bound of σ₁."""
+        """Evaluates the model on its training ratings: Z, its value, the lower bound, and the bound of σ₁."""
         problem, objective = self._problem(ratings), self._learned_objective()
         iterate = self._learned_iterate(problem)
         largest = spectral_bound(objective.descent(problem, iterate), seed)
@@ -117,7 +117,7 @@ class TraceNormModel(OffsetModel, Generic[AnyObjective]):
 
 
 class PenalisedModel(TraceNormModel[Penalised]):
-    """Those that take λ; a point of the dual that residuals do not tell is kept for the certificate."""
+    """Models with a penalty λ; a dual point that does not follow from residuals is kept for the certificate."""
 
     _learned: ClassVar[tuple[str, ...]] = ("_dual",)
 
@@ -155,7 +155,7 @@ class PenalisedModel(TraceNormModel[Penalised]):
 
 
 class BoundedModel(TraceNormModel[Bounded]):
-    """Those that take τ."""
+    """Models with a bound τ."""
 
     _learned: ClassVar[tuple[str, ...]] = ("trace_",)
 

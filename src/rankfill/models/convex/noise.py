@@ -34,7 +34,7 @@ _LARGE, _COMPARED, _STANDS_OUT = 1000, 8, 1.005
 
 
 def effects_residual(ratings: Ratings) -> NDArray[np.float64]:
-    """What `Bias()` leaves over of every rating."""
+    """The residual of every rating after `Bias()`."""
     effects = Bias().fit(ratings)
     return ratings.values - effects.predict_rows(ratings.user_indices, ratings.item_indices)
 

@@ -1,4 +1,4 @@
-"""What the convex models minimise over Z = D_u W D_i, and bounds below which no matrix can get.
+"""The objectives of the convex models over Z = D_u W D_i, with lower bounds that hold for every matrix.
 
     Penalised(λ)    Σ_Ω ℓ(e_ui) + λ ‖Z‖_*                            ℓ(e) = ½ e² unless another loss is named
     Bounded(τ)      ½ Σ_Ω e_ui²    subject to  ‖Z‖_* ≤ τ
@@ -39,10 +39,10 @@ KINKED: tuple[BlockLoss, ...] = ("absolute", "epsilon-insensitive")
 
 
 class Objective(Protocol):
-    """What a trace-norm model asks of the objective it minimises."""
+    """The interface of the objective of a trace-norm model."""
 
     def value(self, problem: Problem, iterate: Iterate) -> float:
-        """What is minimised."""
+        """The value that is minimised."""
 
     def descent(self, problem: Problem, iterate: Iterate) -> SparseMatrix:
         """c ∘ q: `lower_bound` needs its largest singular value."""
@@ -169,7 +169,7 @@ class Bounded:
 
 
 def relative_gap(objective: Objective, problem: Problem, iterate: Iterate, value: float, largest: float) -> float:
-    """How far an iterate of this value is from the best possible at most, as a share of the value."""
+    """The largest possible distance of this value from the optimum, as a share of the value."""
     return (value - objective.lower_bound(problem, iterate, largest)) / value if value > 0 else 0.0
 
 

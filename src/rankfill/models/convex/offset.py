@@ -1,4 +1,4 @@
-"""What models share that learn factors of what an offset leaves over of the ratings.
+"""The base of models that learn factors of the residuals after an offset.
 
     r_ui ≈ o_ui + w_ui,   Z = D_u W D_i = left · rightᵀ
 

@@ -62,7 +62,7 @@ class Problem:
 
     @property
     def ratings(self) -> NDArray[np.float32]:
-        """Without their offset taken off, in order by user."""
+        """The ratings with their offset, in order by user."""
         return self.pattern.by_user.values
 
     @cached_property
@@ -72,7 +72,7 @@ class Problem:
 
     @cached_property
     def curvature(self) -> float:
-        """How fast the gradient can change: the largest c²."""
+        """The Lipschitz constant of the gradient: the largest c²."""
         return float(np.max(self.scale**2, initial=0.0))
 
     @cached_property

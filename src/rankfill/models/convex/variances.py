@@ -129,7 +129,7 @@ def best_on_path(model: Model, parameter: str, first: float, ratio: float, ratin
 
 
 def _lowest(errors: list[float]) -> float:
-    """Where a parabola through the least and its neighbours is lowest, in steps; the first where that is the least."""
+    """The minimum, in steps, of a parabola through the least value and its neighbours; 0 where the first is least."""
     k = int(np.argmin(errors))
     if k == 0:
         return 0.0

@@ -43,7 +43,7 @@ class RoundsOnline(ScaledFactorModel, OnlineFactorModel):
 
     @abstractmethod
     def _rule(self) -> GradientRule:
-        """What a round does."""
+        """The rule of a round."""
 
     def _held(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
         """The penalty in each round of a row with so many ratings: λ + κ/n."""

@@ -1,4 +1,4 @@
-"""What gradient methods share: units in which steps and penalties mean the same for ratings of any size, and starts.
+"""The base of gradient methods: starts, and units in which steps and penalties suit ratings of any size.
 
 With s the power of 4 nearest to the standard deviation of the ratings, a kernel sees the targets (r − μ)/s, the factors
 p/√s and q/√s, and the biases b/s. Multiplying by powers of 2 is exact, so the change of units costs no bits.
@@ -41,7 +41,7 @@ to keep noise out of the factors; held as strongly, biases lost to `Bias` by up 
 
 SHRINKAGES = 3.0, 6.0, 10.0, 20.0
 ENOUGH_RATINGS, TRIAL_RATINGS, WITHOUT_TRIAL = 2000, 100_000, 10.0
-"""What shrinkage=None chooses from, on how many ratings, and what it takes where there are fewer."""
+"""The candidates of shrinkage=None, the numbers of ratings of a trial, and the value where there are fewer."""
 
 
 class ScaledFactorModel(FactorModel):
@@ -155,7 +155,7 @@ class ScaledFactorModel(FactorModel):
         return self._start(first, last, 1)
 
     def _start(self, first: int, last: int, side: int) -> NDArray[np.float32]:
-        """With biases on both sides of zero; without, as far to one side as the mean rating is, relative to their size.
+        """Draws rows: with biases on both sides of zero; without, one-sided as far as the ratings are.
 
         Ratings that are all alike begin on one side, those of mean zero on both.
         """

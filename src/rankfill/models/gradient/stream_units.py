@@ -28,7 +28,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class StreamUnits(NamedTuple):
-    """What is known of a stream after `seen` ratings whose plausible parts add up to `total`."""
+    """The state of a stream after `seen` ratings whose plausible parts add up to `total`."""
 
     scale: float
     seen: int = 0
@@ -113,7 +113,7 @@ def _plausible(ascending: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def still_to_come(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """How many entries after each are of the same row."""
+    """Counts, for each entry, the later entries of the same row."""
     if len(rows) == 1:
         return np.zeros(1, np.int64)
     order = np.argsort(rows[::-1], kind="stable")

@@ -1,4 +1,4 @@
-"""What neighbours say: predictions for pairs, for all items at once, for newcomers; reasons, and what is similar."""
+"""The answers of neighbour models: predictions for pairs, all items and newcomers; reasons, and similar ids."""
 
 import copy
 from abc import abstractmethod
@@ -44,7 +44,7 @@ _SCORES_AT_ONCE, _PAIRS_AT_ONCE = 2**22, 2**17
 
 
 class People(NamedTuple):
-    """Those for whom items are scored: rows among the users, −1 for the unknown; entries; rows of the bias model."""
+    """People for whom items are scored: rows among the users (−1: unknown), entries, rows of the bias model."""
 
     rows: NDArray[np.int32]
     entries: Rows
@@ -81,7 +81,7 @@ class NeighbourAnswers(OnlineModel):
     _baseline_model: Bias | None
 
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
-        """What people not in training rated, less its baseline; the model itself stays unchanged.
+        """Returns what people not in training rated, less its baseline; the model itself stays unchanged.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class NeighbourAnswers(OnlineModel):
 
     @property
     def _speaks_to(self) -> Rows:
-        """Whose neighbour each row is; found when scores of all items are first asked for."""
+        """For each row the rows whose neighbour it is; computed when scores of all items are first asked for."""
         turned = self._turned
         if turned is None:
             indices, weights = self._heard
@@ -155,7 +155,7 @@ class NeighbourAnswers(OnlineModel):
         return scores
 
     def _with_baseline(self, baseline: NDArray[np.float32], said: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What neighbours say added to the baseline, or in its place where there is none."""
+        """Adds the sums over neighbours to the baseline, or puts them in its place where there is none."""
         silent = np.isnan(said)
         total = np.where(silent, baseline, said if self.baseline == "none" else baseline + said)
         return total.astype(np.float32, copy=False)
@@ -217,7 +217,7 @@ class NeighbourAnswers(OnlineModel):
             yield block, self._with_baseline(baseline, self._said_to(people, block))
 
     def _said_to(self, people: People, block: slice) -> NDArray[np.float32]:
-        """What neighbours say of every item, NaN where they say nothing."""
+        """The sum over neighbours for every item, NaN without any."""
         if self.side == "items":
             entries = people.entries.block(block)
             columns = np.arange(entries.n_rows, dtype=np.int32)
@@ -245,7 +245,7 @@ class NeighbourAnswers(OnlineModel):
         return People(rows, less_baseline(known, bias, self.baseline), effects)
 
     def _with_newcomers(self, known: Ratings, people: People) -> Self:
-        """With side="users", a copy that knows whom newcomers are like."""
+        """With side="users", a copy that holds the neighbours of newcomers."""
         if self.side == "items" or self._seen is None:
             return self
         folded, n_users = copy.copy(self), len(self.users_)

@@ -37,7 +37,7 @@ def baseline_of(ratings: Ratings, baseline: Baseline, side: Side) -> Bias:
 
 
 def less_baseline(ratings: Ratings, bias: Bias, baseline: Baseline) -> Rows:
-    """What neighbours are asked for, by user."""
+    """The deviations that neighbours are combined from, by user."""
     if baseline == "none":
         return ratings.by_user
     predicted = bias.predict_rows(ratings.user_indices, ratings.item_indices)
@@ -45,7 +45,7 @@ def less_baseline(ratings: Ratings, bias: Bias, baseline: Baseline) -> Rows:
 
 
 def deviations(ratings: Ratings, centre: Centre, side: Side) -> Rows:
-    """What Pearson's correlation is taken of, by user."""
+    """The deviations that Pearson's correlation is computed from, by user."""
     if centre == "common":
         return ratings.by_user
     baseline: Baseline = "effects" if centre == "baseline" else "means"
@@ -53,7 +53,7 @@ def deviations(ratings: Ratings, centre: Centre, side: Side) -> Rows:
 
 
 def deviations_of_newcomers(known: Ratings, train: Ratings, centre: Centre) -> Rows:
-    """The same for people who were not in training, where users are compared."""
+    """As `deviations`, for people who were not in training, where users are compared."""
     if centre == "common" or len(known) == 0:
         return known.by_user
     if centre == "vector":

@@ -207,7 +207,7 @@ class NearestNeighbors(NeighbourAnswers):
                 training.report(train**2 * len(ratings), train)
 
     def _chosen_penalty(self, ratings: Ratings) -> float:
-        """As given, or as it does best on ratings kept aside."""
+        """The penalty that was given, or the best on ratings kept aside."""
         if self.penalty is not None or not self._draws_to_baseline:
             return float(self.penalty or 0.0)
         candidates, fitted = _CANDIDATES[self.weights], {}
@@ -281,7 +281,7 @@ class NearestNeighbors(NeighbourAnswers):
             )
 
     def _note_seen(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
-        """What is seen comes from the ratings that are kept."""
+        """Restores the seen items from the ratings."""
 
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         """Ratings with more of them: neighbours are found again where a similarity has changed."""
@@ -325,7 +325,7 @@ class NearestNeighbors(NeighbourAnswers):
         return np.unique(self._sides.by_other.of_rows(np.unique(other)).indices)
 
     def _packed(self, history: bool) -> Parts:
-        """Without history, without the ratings: of users the effects are left, while newcomers get their lists."""
+        """Without history leaves out the ratings: of users only effects are left; newcomers still get lists."""
         parts = super()._packed(history)
         if not history or self._seen is None:
             parts.tensors["ratings"] = self._ratings[:0]

@@ -30,7 +30,7 @@ class Beginning(NamedTuple):
         return cls(nothing, nothing, np.empty(0, np.float32), rests_on)
 
     def then(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> Self:
-        """With more ratings."""
+        """The beginning with more ratings."""
         return self._replace(
             users=np.concatenate([self.users, users]),
             items=np.concatenate([self.items, items]),
@@ -38,7 +38,7 @@ class Beginning(NamedTuple):
         )
 
     def settled(self) -> tuple[int, "Beginning"]:
-        """How many ratings the columns can rest on now, and what has to be kept for later."""
+        """The number of ratings that the columns can rest on now, and the ratings to keep for later."""
         n = min(len(self.values), ENOUGH)
         rests_on = max(self.rests_on, 1 << (n.bit_length() - 1) if n else 0)
         return rests_on, Beginning.empty(ENOUGH) if rests_on == ENOUGH else self._replace(rests_on=rests_on)

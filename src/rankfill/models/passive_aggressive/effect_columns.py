@@ -30,7 +30,7 @@ class EffectColumns(NamedTuple):
 
     @classmethod
     def of_few(cls, values: NDArray[np.floating], nonnegative: str, rank: int) -> "EffectColumns":
-        """The same from the middle of a few ratings, so that some that are far off do not count."""
+        """As the scale of many ratings, from the middle of a few, so that strays do not count."""
         ascending = np.sort(values.astype(np.float64))
         n = len(ascending)
         middle, most = ascending[n // 4 : n - n // 4], ascending[n // 16 : n - n // 16]

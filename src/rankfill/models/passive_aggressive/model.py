@@ -293,11 +293,11 @@ class PassiveAggressive(OnlineFactorModel):
 
     @property
     def _unit(self) -> float:
-        """What C is divided by to mean the same for ratings of any size."""
+        """The divisor of C, by which it means the same for ratings of any size."""
         return self._columns.unit**2 if self.slack == "quadratic" else 1.0
 
     def _predict_with(self, rows: RowPair, ratings: Ratings) -> NDArray[np.float32]:
-        """What these rows say of each rating."""
+        """The predictions of these rows for each rating."""
         unused = np.zeros(rows[0].shape[1], np.float32)
         scores = predict_pairs(ratings.user_indices, ratings.item_indices, *rows, unused, unused, 0.0)
         return np.clip(scores, *self.range_) if self.clip else scores
@@ -307,7 +307,7 @@ class PassiveAggressive(OnlineFactorModel):
         return self.C_ if self.recipe == "paper" else self.C_ * FALL ** (epoch - 1)
 
     def _rules(self, C: float) -> tuple[Rule, Rule]:
-        """What a round does to a user's row and to an item's."""
+        """The rules of a round for the row of a user and of an item."""
         return _rules(C, self.epsilon, self.slack, self.root, self.nonnegative, self.recipe)
 
     def _begin_stream(self, ratings: Ratings) -> None:
@@ -333,7 +333,7 @@ class PassiveAggressive(OnlineFactorModel):
         passive_aggressive_online(users, items, values, self._users.array, self._items.array, *rules)
 
     def _start_again(self) -> None:
-        """In arrays of its own: others may be reading from those of before."""
+        """Starts again in new arrays, since readers may use the old ones."""
         users, items = self._start_of_users(0, len(self._users)), self._start_of_items(0, len(self._items))
         self._set_factors(users, items, self.rank_)
         self._mean_user = MeanRow(self._users, self._user_counts)

@@ -1,4 +1,4 @@
-"""How a model of item regressions answers: a user's row of X times the weights, and what is added to it."""
+"""The answers of item regressions: a user's row of X times the weights, plus an offset."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -45,7 +45,7 @@ class AnswersByRows(Model):
 
     @property
     def item_weights_(self) -> "NDArray[np.float32] | scipy.sparse.csr_array":
-        """How much each item, by row, speaks for each other, by column."""
+        """The weight of each item, by row, for each other item, by column."""
         self._check_fitted()
         if self._dense is None:
             return self._by_source.copy()
@@ -54,7 +54,7 @@ class AnswersByRows(Model):
         return weights
 
     def fold_in(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
-        """What people not in training put into the matrix X; the model itself stays unchanged.
+        """Returns the rows of X of people not in training; the model itself stays unchanged.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class AnswersByRows(Model):
         return Reading([Part("level", "even odds", middle if total else score), *shown], (), MARGINS)
 
     def _weights_of(self, item: int) -> NDArray[np.float32]:
-        """How much each item speaks for one."""
+        """The weight of each item for one item."""
         if self._dense is not None:
             return self._dense[:, item]
         weights: NDArray[np.float32] = self._by_source[:, [item]].toarray()[:, 0]
@@ -233,7 +233,7 @@ class AnswersByRows(Model):
         )
 
     def _packed(self, history: bool) -> Parts:
-        """Without history, without the rows of X: of users the effects are left, while newcomers get their lists."""
+        """Without history leaves out the rows of X: of users only effects are left; newcomers still get lists."""
         parts = super()._packed(history)
         if not history:
             parts.tensors["entries"] = self._entries[:0]

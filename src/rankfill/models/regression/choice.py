@@ -48,7 +48,7 @@ class Choice(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What is learned from and what is kept aside, of the most rated items; `whole` is all there is to learn from."""
+    """Ratings to learn from and ratings kept aside, of the most rated items; `whole` holds all ratings."""
 
     learned: Ratings
     rest: Ratings
@@ -64,7 +64,7 @@ class Trial(NamedTuple):
 
 Error = Callable[[float], float]
 Scores = Callable[[float], NDArray[np.float32]]
-"""By penalty: how bad it is; what the users asked about get for every item."""
+"""By penalty: its error, and the scores of the judged users for every item."""
 
 
 def choose(
@@ -130,7 +130,7 @@ def _of_lists(trial: Trial, weighting: Weighting, damping: float) -> tuple[float
 
 
 def _of_ratings(trial: Trial) -> tuple[float, Error]:
-    """The same for explicit feedback."""
+    """As `_of_lists`, for explicit feedback."""
     learned, rest, link = trial.learned, trial.rest, trial.link
     logistic = link is not None and link.logistic
     bias = Bias(effects="items" if logistic else "both", clip=False).fit(learned)

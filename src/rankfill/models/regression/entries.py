@@ -1,4 +1,4 @@
-"""What stands in the matrix X of users × items that item regressions explain.
+"""The entries of the matrix X of users × items that item regressions explain.
 
     "one"     1 for every rating
     "rating"  r / max|r|
@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 
 
 def left_over(ratings: Ratings, bias: Bias) -> NDArray[np.float32]:
-    """What the effects leave over of ratings, rows numbered as the bias model numbers them."""
+    """The residuals of ratings after the effects, rows numbered as in the bias model."""
     predicted = bias.predict_rows(ratings.user_indices, ratings.item_indices)
     return (ratings.values - predicted).astype(np.float32)
 

@@ -35,7 +35,7 @@ class Inputs(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """What a penalty or the objective is divided by."""
+        """The divisor of a penalty or of the objective."""
         return 4.0**self.exponent
 
     def of_items(self, items: NDArray[np.integer]) -> "Inputs":

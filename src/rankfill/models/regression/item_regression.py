@@ -168,7 +168,7 @@ class ItemRegression(AnswersByRows):
         check_memory(ratings.n_items, self._most(ratings), int(self.keep), sparse=self._is_sparse(ratings))
 
     def _most(self, ratings: Ratings) -> int:
-        """How many items may be predicted from each other: a rating is not worth weights without end."""
+        """The most items that may be predicted from each other: ratings limit how many weights pay off."""
         return min(int(self.max_items_dense), max(1, math.isqrt(_WEIGHTS_PER_RATING * len(ratings))))
 
     def _is_sparse(self, ratings: Ratings) -> bool:
@@ -239,7 +239,7 @@ class ItemRegression(AnswersByRows):
         return objective
 
     def _set_default_scores(self, rated: NDArray[np.int32], n_users: int) -> None:
-        """What an unknown user is taken for: the mean row of X, or with explicit feedback a row of zeros."""
+        """The row of an unknown user: the mean row of X, or with explicit feedback zeros."""
         n_items = len(self.items_)
         self._default_scores = np.zeros(n_items, np.float32)
         if self.feedback == "explicit":

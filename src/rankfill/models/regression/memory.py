@@ -1,4 +1,4 @@
-"""What item regressions take of the memory, and a refusal in words where that is more than there is."""
+"""The memory that item regressions take, and an error where that is more than there is."""
 
 import os
 from pathlib import Path

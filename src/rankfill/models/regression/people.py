@@ -1,4 +1,4 @@
-"""Those for whom items are scored, as rows of the matrix X."""
+"""People for whom items are scored, as rows of the matrix X."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class People(NamedTuple):
     effects: NDArray[np.float32] | None
 
     def blocks(self, n_items: int) -> Iterator[tuple[slice, "People"]]:
-        """As many at once as their scores fit into memory."""
+        """Yields people in groups whose scores fit into memory."""
         entries, step = self.entries, max(1, _SCORES_AT_ONCE // max(n_items, 1))
         for first in range(0, entries.n_rows, step):
             block = slice(first, min(first + step, entries.n_rows))

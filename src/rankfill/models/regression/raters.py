@@ -40,7 +40,7 @@ _RATED = 0.4
 
 
 class Link(NamedTuple):
-    """From z to answers: expected ratings between low and high, or what is added to the effects, ±half for ±1."""
+    """The map from z to answers: expected ratings from low to high, or additions to the effects, ±half for ±1."""
 
     logistic: bool
     low: float
@@ -48,14 +48,14 @@ class Link(NamedTuple):
 
     @classmethod
     def of_likes(cls, values: NDArray[np.float32], liked: NDArray[np.bool_]) -> "Link":
-        """From ratings, and which of them say that something was liked."""
+        """Makes the link for ratings that say whether something was liked."""
         wide = values.astype(np.float64)
         low, high = (float(wide[part].mean()) if part.any() else float(wide.mean()) for part in (~liked, liked))
         return cls(True, low, high)
 
     @classmethod
     def of_spread(cls, left_over: NDArray[np.float32]) -> "Link":
-        """From what the effects leave over of ratings."""
+        """Makes the link for residuals after the effects."""
         spread = float(np.sqrt(np.square(left_over, dtype=np.float64).mean()))
         return cls(False, -spread, spread)
 
@@ -65,7 +65,7 @@ class Link(NamedTuple):
         return (self.high - self.low) / 2 or 1.0
 
     def answers(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What is answered for each z."""
+        """The answer for each z."""
         wide = margins.astype(np.float64)
         if self.logistic:
             shares: NDArray[np.float64] = expit(wide)
@@ -73,7 +73,7 @@ class Link(NamedTuple):
         return (self.half * wide).astype(np.float32)
 
     def features(self, n_users: int) -> NDArray[np.float32]:
-        """What a regression knows of users beside their rows: a 1, by which v is multiplied."""
+        """The column of ones, which v multiplies, beside the rows of users."""
         return np.ones((n_users, 1), np.float32)
 
 

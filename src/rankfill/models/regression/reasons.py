@@ -1,4 +1,4 @@
-"""What a user's entries add to a score, and users with similar entries."""
+"""Contributions of a user's entries to a score, and users with similar entries."""
 
 from dataclasses import replace
 

@@ -34,7 +34,7 @@ Block = NDArray[Any]
 _SUFFICIENT = 1e-4
 """The share of the descent that the slope promises which a step has to reach."""
 _SHORTEST, _SMALLEST = 1e-6, 2.0**-60
-"""Where a search for a step gives up: as a share of the spectral one, as a multiple of the rates."""
+"""The limits of a search for a step: a share of the spectral step, a multiple of the rates."""
 _REFRESH = 10
 """After so many steps the metric is taken anew."""
 _NEWTON_STEPS = 60

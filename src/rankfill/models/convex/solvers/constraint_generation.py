@@ -42,7 +42,7 @@ _MOST_TURNS, _LITTLE = 200, 0.05
 _PATIENCE = 5
 """Searches for a better point that count as one pass of a loss with a kink while they are in vain."""
 _NARROW = 0.3
-"""Where the centre of `ProximalPoints` stays: the width of the rounding, in units of `rounding`."""
+"""The width of the rounding at which the centre of `ProximalPoints` stays, in units of `rounding`."""
 
 
 class ConstraintGeneration:

@@ -16,7 +16,7 @@ from rankfill.models.convex.objectives import Bounded
 from rankfill.models.convex.problem import Iterate, Problem
 
 _PRECISION = 1e-3
-"""How precisely the leading pair is sought: any direction that goes down serves."""
+"""The precision of the leading pair; any direction of descent will do."""
 
 
 def frank_wolfe(problem: Problem, objective: Bounded, start: LowRank, *, seed: int) -> Iterator[Iterate]:

@@ -25,7 +25,7 @@ from rankfill.models.convex.solvers.ball_descent import BallDescent, Point
 
 STEPS = 3
 _MARGIN = 16
-"""How many pairs are sought beside those that the solution has, at least."""
+"""The least number of pairs sought beside those of the solution."""
 
 
 def projected_gradient(problem: Problem, objective: Bounded, start: LowRank, *, seed: int) -> Iterator[Iterate]:

@@ -38,7 +38,7 @@ from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.models.convex.solvers.factor_descent import FactorDescent
 
 _DEPTH, _NARROWEST = 8, 16
-"""How directions are sought: products with E, and the least number of columns."""
+"""The effort of a search for directions: products with E, and the least number of columns."""
 _LONGEST = 100.0
 """Proximal step, in units of one over the mean curvature of an entry."""
 _CLEARLY = 1.02

@@ -29,7 +29,7 @@ _LONGEST = 1000
 
 
 class BlockRule(NamedTuple):
-    """What a block update minimises. Losses with a kink are rounded off: with d = max(|e| − ε, 0), the `tube` ε being 0
+    """The loss of a block update. Losses with a kink are rounded off: with d = max(|e| − ε, 0), the `tube` ε being 0
     for |e|, they are d²/2δ up to d = δ, the width, and d − ½ δ beyond.
     """
 
@@ -70,7 +70,7 @@ class Side:
         self._own[:, slot], self._other[:, slot] = self._own_scale * own, self._other_scale * other
 
     def best(self, own: Vector, other: Vector, rule: BlockRule) -> Vector:
-        """What should stand in the place of `own` beside the unit vector `other`."""
+        """The best replacement of `own` beside the unit vector `other`."""
         slopes, curvatures = self._parabolas(own, other, rule)
         if rule.nonnegative:
             slopes = np.maximum(slopes, 0.0)
@@ -78,7 +78,7 @@ class Side:
         return weight * slopes / (1 + weight * curvatures)
 
     def best_weight(self, own: Vector, other: Vector, weight: float, rule: BlockRule) -> float:
-        """What should stand in the place of ω where both vectors stay; not below 0."""
+        """The best ω where both vectors stay; not below 0."""
         slopes, curvatures = self._parabolas(weight * own, other, rule)
         return max(0.0, float(own @ slopes) - rule.penalty) / (float(own**2 @ curvatures) or 1.0)
 

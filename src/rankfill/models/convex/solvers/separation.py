@@ -42,7 +42,7 @@ class Separation:
         return Directions(pairs.left[:, :found], pairs.right[:, :found])
 
     def several(self, matrix: SparseMatrix, items: Block, most: int, threshold: float) -> Directions:
-        """At most so many that break their constraints; `items` in rows are near the leading ones."""
+        """Finds up to `most` pairs that break their constraints; `items` in rows are near the leading ones."""
         pairs = subspace_iteration(matrix, self._start(items.T, most), _STEPS)
         found = min(int((pairs.values > threshold).sum()), most)
         self._right = pairs.right[:, found:]

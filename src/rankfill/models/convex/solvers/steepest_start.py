@@ -1,4 +1,4 @@
-"""Where `FAVA` starts: factor by factor, along which the loss falls fastest.
+"""The start of `FAVA`: factors one by one, in the direction in which the loss falls fastest.
 
 Section 3.3 of Zeng et al. (IJCAI 2015): the eigenvector of the smallest eigenvalue of the gradient in X = YYᵀ, which is
 [u; v]/√2 of the leading singular pair (u, σ, v) of the residual E. Along it the loss is least at
@@ -16,9 +16,9 @@ from rankfill.linalg import LowRank, SingularPairs, krylov_pairs, start_block
 from rankfill.models.convex.problem import Problem
 
 _WIDTH, _DEPTH, _MOST_SEARCHES = 16, 2, 25
-"""How a pair is sought: vectors at once, products with each, and how often to go on from what was found."""
+"""The effort of a search for a pair: vectors at once, products with each, and restarts."""
 _PRECISION = 1e-2
-"""How precise a pair has to be: ‖Eᵀu − σv‖/σ."""
+"""The required precision of a pair: ‖Eᵀu − σv‖/σ."""
 
 
 def steepest_start(problem: Problem, bounds: NDArray[np.float64], start: LowRank, seed: int) -> LowRank:
