@@ -7,10 +7,12 @@ UTF-8, NUL bytes and mixed line ends, all of which would otherwise be read wrong
 
 import codecs
 import gzip
+import os
 import shutil
 import stat
 import sys
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,24 +116,29 @@ def _blocks(file: Any) -> Iterator[bytes]:
 
 def _with_equal_line_ends(source: Source) -> Source:
     # DuckDB takes the first line end it sees for that of all lines, and silently misreads those that differ.
-    kept = _temporary()
-    with source.open() as file:
+    kept = _Temporary()
+    with source.open() as file, kept.path.open("wb") as copy:
         for block in _blocks(file):
-            kept.write(block.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
-    kept.flush()
-    return Source(source.name, Path(kept.name), keeper=kept)
+            copy.write(block.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+    return Source(source.name, kept.path, keeper=kept)
 
 
 def _keep(name: str, stream: Any) -> Source:
-    kept = _temporary()
-    shutil.copyfileobj(stream, kept, _BLOCK)
-    kept.flush()
-    kept.seek(0)
-    return Source(name, Path(kept.name), _is_gzip(kept.read(2)), kept)
+    kept = _Temporary()
+    with kept.path.open("w+b") as copy:
+        shutil.copyfileobj(stream, copy, _BLOCK)
+        copy.seek(0)
+        return Source(name, kept.path, _is_gzip(copy.read(2)), kept)
 
 
-def _temporary() -> Any:
-    return tempfile.NamedTemporaryFile(prefix="rankfill-")
+class _Temporary:
+    """A temporary file that goes when this goes."""
+
+    def __init__(self) -> None:
+        handle, name = tempfile.mkstemp(prefix="rankfill-")
+        os.close(handle)
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
 def _is_gzip(magic: bytes) -> bool:
