@@ -79,6 +79,7 @@ void bind_gibbs(nb::module_& m) {
           nb::arg("fixed").noconvert(), nb::arg("held_column"), nb::arg("third_indices").noconvert().none(),
           nb::arg("third").noconvert().none(), nb::arg("third_held_column"), nb::arg("rank"), nb::arg("bias_column"),
           nb::arg("noise_precision"), nb::arg("precision").noconvert(), nb::arg("prior").noconvert(), nb::arg("key"),
-          nb::arg("means").noconvert().none(), nb::arg("numbers").noconvert().none(), nb::arg("threads"), nb::arg("isa"));
+          nb::arg("means").noconvert().none(), nb::arg("numbers").noconvert().none(), nb::arg("threads"),
+          nb::arg("isa"));
     m.def("normal_rows", &normals, nb::arg("key"), nb::arg("n_rows"), nb::arg("width"), nb::arg("threads"));
 }

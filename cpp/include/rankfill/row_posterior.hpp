@@ -27,7 +27,8 @@ struct RowPosterior {
     Factors<const float> prior;       // a row for each moving one, or one for all
     std::uint64_t key;                // of the random numbers
     Factors<float> means;             // A⁻¹ c of every row, laid out as the moving ones; no rows where nobody asks
-    std::span<const std::int32_t> numbers;  // whose random numbers each row takes; those of its own where there are none
+    std::span<const std::int32_t>
+        numbers;  // whose random numbers each row takes; those of its own where there are none
 
     int order() const { return rank + 1; }
 };

@@ -9,7 +9,7 @@ import rankfill as rf
 from rankfill.data.tensors import read_tensors, write_tensors
 from rankfill.models.bayesian.averages import MeanProduct, strongest
 from rankfill.models.bayesian.priors import Prior
-from rankfill.models.bayesian.samples import Samples
+from rankfill.models.bayesian.samples import Samples, Sizes
 
 
 def planted(seed=0, n_users=120, n_items=80, rank=2, noise=0.5, share=0.35):
@@ -105,7 +105,7 @@ def test_the_strongest_factors_are_those_of_the_singular_value_decomposition():
 
 
 def test_kept_samples_are_spread_evenly_whatever_their_number():
-    samples = Samples.room_for(4, 1, 1, 2, False)
+    samples = Samples.room_for(4, Sizes(1, 1), 2, False)
     found = {}
     for k in range(1, 40):
         samples.add(_fake_chain(k), (np.array([0]), np.array([0])), np.random.default_rng(0))

@@ -6,7 +6,7 @@ import scipy.stats
 
 import rankfill as rf
 from rankfill.models.bayesian.cut_points import CutPoints
-from rankfill.models.bayesian.stars import Stars, expected_latent
+from rankfill.models.bayesian.stars import Stars, latent_moments
 
 
 def ordered(seed, n_users=100, n_items=70, cuts=(-1.2, -0.2, 0.5, 1.4)):
@@ -28,10 +28,11 @@ def test_numbers_behind_stars_have_the_truncated_normal_distribution():
     random = np.random.default_rng(0)
     drawn = np.array([stars._latents(predicted, stars.codes, random) for _ in range(20_000)])
     ends = np.array([-np.inf, -1.0, 0.2, 0.9, np.inf])
-    means = expected_latent(predicted, stars.codes, stars.cuts, stars.precision)
-    for column, mean, code, expected in zip(drawn.T, predicted, stars.codes, means, strict=True):
+    means, narrower = latent_moments(predicted, stars.codes, stars.cuts, stars.precision)
+    for column, mean, code, expected, less in zip(drawn.T, predicted, stars.codes, means, narrower, strict=True):
         theirs = scipy.stats.truncnorm(2 * (ends[code] - mean), 2 * (ends[code + 1] - mean), loc=mean, scale=0.5)
         assert expected == pytest.approx(theirs.mean(), abs=1e-6)
+        assert less == pytest.approx(1 - 4 * theirs.var(), abs=1e-4)
         assert column.mean() == pytest.approx(theirs.mean(), abs=4.5 * theirs.std() / np.sqrt(20_000))
         assert scipy.stats.kstest(column, theirs.cdf).pvalue > 1e-4
 

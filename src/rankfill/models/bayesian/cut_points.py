@@ -25,7 +25,7 @@ _STEPS = 30
 _LONGEST = 1.0
 _CLOSE = 1e-8
 _FREEDOM = 6.0
-"""Of the Student distribution: its tails are heavier than those of the density."""
+"""Degrees of freedom of the Student distribution: its tails are heavier than those of the density."""
 
 
 class Candidates(NamedTuple):

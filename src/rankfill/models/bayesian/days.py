@@ -139,10 +139,11 @@ class Timed:
         return found
 
     def check(self, n_users: int, n_items: int) -> None:
-        """Raises where arrays read from a file do not belong together."""
+        """Raises where arrays read from a file do not belong together; who came later has no times."""
+        n_users, n_items = min(len(self.users) - 1, n_users), min(len(self.items) - 1, n_items)
         width, shapes = self.users.shape[-1], [array.shape for array in (self.users, self.items, self.days, self.times)]
         wanted = [(n_users + 1, width), (n_items + 1, width), (len(self.dates), width + 1), (n_users + 1, width + 1)]
-        if shapes != wanted or len(self.dates) == 0 or not (np.diff(self.dates) > 0).all():
+        if shapes != wanted or min(n_users, n_items) < 0 or len(self.dates) == 0 or not (np.diff(self.dates) > 0).all():
             raise ValueError(f"what is known of times has the shapes {shapes}, which do not belong together")
 
     def nearest(self, dates: NDArray[np.int64]) -> NDArray[np.intp]:

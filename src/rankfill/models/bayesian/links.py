@@ -54,9 +54,13 @@ class Links:
         self.weights = padded(n_features, order)
         self.strengths = np.ones(len(blocks))
 
-    def means(self) -> NDArray[np.float32]:
-        """Bᵀ x of every row."""
-        return self._times(self.weights)
+    def means(self, first: int = 0) -> NDArray[np.float32]:
+        """Bᵀ x of every row, the first features left out."""
+        if first == 0:
+            return self._times(self.weights)
+        weights = self.weights.copy()
+        weights[:first] = 0.0
+        return self._times(weights)
 
     def scatter(self) -> Matrix:
         """Σ λ b bᵀ over the rows of B: what they say about the precision."""

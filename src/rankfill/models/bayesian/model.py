@@ -13,7 +13,7 @@ in `sampler.py`, the mean of predictions in `averages.py`, what is kept in `samp
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from rankfill.models.bayesian.days import numbered_days
 from rankfill.models.bayesian.links import Block, feature_block
 from rankfill.models.bayesian.ordered import curve_of
 from rankfill.models.bayesian.sampler import Chain
-from rankfill.models.bayesian.samples import Samples
+from rankfill.models.bayesian.samples import Samples, Sizes
 from rankfill.models.bayesian.stars import MOST_LEVELS
 from rankfill.models.bayesian.stopping import MOST_SWEEPS
 from rankfill.models.bayesian.uncertain import Uncertain
@@ -73,7 +73,8 @@ class BayesianMF(Uncertain):
         Whether it matters when a rating was given: every day has factors and a bias, which meet those of users and
         items. Needs ratings with timestamps, also for what is predicted: `predict(…, timestamps=…)`, and `evaluate` on
         ratings that have some. Whatever else is asked is answered at the mean of the times at which the user has
-        rated, and for who has not been in training at the mean time of all ratings; lists and error bars are.
+        rated, and for who has not been in training at the mean time of all ratings; lists and error bars are. What
+        comes after the fit, by `partial_fit`, counts without its time.
     likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
         What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
         and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions
@@ -136,7 +137,7 @@ class BayesianMF(Uncertain):
     tol = None
 
     _learned: ClassVar[tuple[str, ...]] = ("noise_", "lost_", "n_sweeps_", "traces_")
-    _learned += ("_scale", "_samples", "_timed")
+    _learned += ("_timed",)
 
     noise_: float
     lost_: float
@@ -181,16 +182,20 @@ class BayesianMF(Uncertain):
         check_whole("chains", self.chains, 1)
         check_word("links", self.links, LinksChoice)
         check_word("likelihood", self.likelihood, Likelihood)
-        if self.time and ratings.timestamps is None:
-            raise ValueError(
-                "time=True needs to know when ratings were given, but these have no timestamps; give them, or leave "
-                "time out"
-            )
         if self.likelihood != "gaussian":
             self._check_levels(ratings)
         check_whole("samples", self.samples, 2)
         check_seed(self.seed)
         check_size(ratings)
+
+    def _hint(self, ratings: Ratings) -> None:
+        """A fit needs times where these are to matter; what comes after it does not."""
+        super()._hint(ratings)
+        if self.time and ratings.timestamps is None:
+            raise ValueError(
+                "time=True needs to know when ratings were given, but these have no timestamps; give them, or leave "
+                "time out"
+            )
 
     def _check_levels(self, ratings: Ratings) -> None:
         """Raises in words where ratings are not of a few values."""
@@ -204,14 +209,17 @@ class BayesianMF(Uncertain):
     def _learn(
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
+        self.offset_ = self.mean_
         rated, targets = self._prepare(ratings)
         rank, links = int(self.rank), self._links_rated(targets, len(rated[1]))
         ordered = self.likelihood != "gaussian"
         self.levels_ = np.unique(ratings.values) if ordered else np.empty(0, np.float32)
         n_cuts = max(len(self.levels_) - 1, 0)
-        samples = Samples.room_for(int(self.samples), ratings.n_users, ratings.n_items, rank + 1, links, n_cuts)
+        sizes = Sizes(ratings.n_users, ratings.n_items, *(side in self._features for side in ("user", "item")))
+        samples = Samples.room_for(int(self.samples), sizes, rank + 1, links, n_cuts)
         if init is not None:
             self._check_init(init)
+        self._entries, self._turn, self._user_rest, self._item_rest = None, None, None, None
         with one_blas_thread():
             features, seed = self._feature_blocks(rated), int(self.seed)
             dates, days = numbered_days(ratings.timestamps) if self.time else (None, None)
@@ -234,6 +242,11 @@ class BayesianMF(Uncertain):
                     training.report(self._objective(chains), self._scale * chains.error)
                     if self.sweeps == "auto" and chains.enough(sweep):
                         break
+        self._keep_entries(ratings)
+
+    def _learned_from_nothing(self, samples: Samples) -> dict[str, Any]:
+        none = {"noise_": 0.0, "lost_": 0.0, "n_sweeps_": 0, "traces_": np.zeros((int(self.chains), 0, 2))}
+        return super()._learned_from_nothing(samples) | none | {"_curve": None, "_timed": None}
 
     def _resume(self, training: Training, chains: Chains) -> Arrays:
         """What checkpoints keep of the chains, which go on from there; nothing without any."""
@@ -323,28 +336,24 @@ class BayesianMF(Uncertain):
     def _forget_entries(self, left: Left) -> None:
         """The samples keep the rows of those who stay, and the one that stands for whoever has no ratings."""
         super()._forget_entries(left)
-        rows = [*left.users, left.n_before]
-        self._samples = replace(self._samples, users=self._samples.users[:, rows])
+        self._samples = self._samples.of_users(left.users[left.users < self._samples.users.shape[1] - 1])
         if self._timed is not None:
+            last = len(self._timed.users) - 1
+            rows = [*left.users[left.users < last], last]
             self._timed = replace(self._timed, users=self._timed.users[rows], times=self._timed.times[rows])
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)
-        samples, rank = self._samples, self._samples.users.shape[-1] - 1
-        n, n_users, n_items = samples.count, *(array.shape[-2] - 1 for array in (samples.users, samples.items))
+        samples = self._samples
+        samples.check(max(len(self.levels_) - 1, 0))
+        n_users, n_items, order = samples.users.shape[1] - 1, samples.items.shape[1] - 1, samples.users.shape[2]
         if n_users > len(self.users_) or n_items > len(self.items_):
             raise ValueError("samples have more rows than there are ids")
-        shapes = [array.shape for array in samples.arrays()]
-        links = samples.weights.shape[1] if samples.weights.ndim == 3 else -1
-        wanted: list[tuple[int, ...]] = [(n, n_users + 1, rank + 1), (n, n_items + 1, rank + 1), (n, links, rank + 1)]
-        wanted += [(n, rank + 1), (n, rank + 1, rank + 1), (n,), (n, max(len(self.levels_) - 1, 0))]
-        if shapes != wanted or n < 1 or rank < 1 or links not in (0, n_items) or self.rank_ != 2 * rank:
-            raise ValueError(f"samples have the shapes {shapes}, which do not belong together")
+        if self.rank_ != 2 * (order - 1):
+            raise ValueError(f"samples of rank {order - 1} do not belong to {self.rank_} factors")
         if self.traces_.ndim != 3 or self.traces_.shape[1:] != (self.n_sweeps_, 2):
             raise ValueError(
                 f"traces_ has the shape {self.traces_.shape}, which is not that of {self.n_sweeps_} sweeps"
             )
         if self._timed is not None:
             self._timed.check(n_users, n_items)
-        if not (samples.noise_precisions > 0).all():
-            raise ValueError("samples.noise_precisions holds numbers that are not positive")

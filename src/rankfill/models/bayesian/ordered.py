@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankfill.models.base.explanation import Part
 from rankfill.models.base.reasons import OwnRatings, Reading
 from rankfill.models.base.state import Parts
-from rankfill.models.bayesian.folding import FoldingIn
+from rankfill.models.bayesian.going_on import GoingOn
 from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stars import expected_level
 
@@ -38,12 +38,11 @@ def curve_of(samples: Samples, users: Numbers, items: Numbers) -> Curve:
     return Curve(samples.cuts.mean(axis=0), variance**0.5)
 
 
-class Ordered(FoldingIn):
+class Ordered(GoingOn):
     """A model of samples whose factors predict numbers behind ordered ratings, where it has a curve."""
 
-    _learned: ClassVar[tuple[str, ...]] = ("levels_", "_curve")
+    _learned: ClassVar[tuple[str, ...]] = ("_curve",)
 
-    levels_: NDArray[np.float32]
     _curve: Curve | None
 
     def _expected(self, scores: Scores) -> Scores:

@@ -98,14 +98,18 @@ def expected_level(predicted: Numbers, levels: Numbers, cuts: Numbers, noise: fl
     return found
 
 
-def expected_latent(predicted: Numbers, codes: NDArray[np.intp], cuts: Numbers, precision: float) -> Numbers:
-    """The mean of y given p and what was seen of it."""
+def latent_moments(
+    predicted: Numbers, codes: NDArray[np.intp], cuts: Numbers, precision: float
+) -> tuple[Numbers, Numbers]:
+    """The mean of y given p and what was seen of it, and by how much of the variance of the noise that is narrower."""
     root = precision**0.5
     low, high, mirrored = _bounds(predicted, codes, cuts, root)
     held = np.maximum(ndtr(high) - ndtr(low), 1e-300)
-    above = np.where(held > 1e-290, (_edge(low) - _edge(high)) / held, high)
-    found: Numbers = predicted + np.where(mirrored, -above, above) / root
-    return found
+    far = held < 1e-290  # there y is all but at the end that is nearer
+    away = np.where(far, high, (_edge(low) - _edge(high)) / held)
+    ends = (np.where(np.isfinite(end), end, 0.0) * _edge(end) for end in (high, low))
+    narrower = np.where(far, 1.0, (next(ends) - next(ends)) / held + away**2)
+    return predicted + np.where(mirrored, -away, away) / root, narrower.clip(0.0, 1.0)
 
 
 def _edge(ends: Numbers) -> Numbers:
