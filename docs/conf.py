@@ -88,7 +88,8 @@ def signature_of_init(app, what, name, obj, options, signature, return_annotatio
     if what != "class" or signature != "(*_, **__)":
         return None
     taken = [each.replace(annotation=each.empty) for each in inspect.signature(obj).parameters.values()]
-    return str(inspect.Signature(taken)), None
+    own = str(inspect.Signature(taken))
+    return ("()" if own == signature else own), None
 
 
 def setup(app):
