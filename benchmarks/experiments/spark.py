@@ -1,7 +1,8 @@
 """Training and lists on a Spark cluster beside those of pyspark.ml, on the same cluster and the same data.
 
     python -m benchmarks spark make --millions 10 --folder FOLDER          writes made-up ratings once
-    python -m benchmarks spark passes --millions 10 --folder FOLDER [--rank 16] [--passes 3] [--only ours|theirs]
+    python -m benchmarks spark passes --millions 10 --folder FOLDER [--rank 16] [--passes 3] [--rounds 3]
+        [--only ours|theirs] [--exchange auto|whole|needed]
     python -m benchmarks spark lists --millions 10 --folder FOLDER [--rank 64]
 
 The cluster is local: two executors of one core each, processes of their own. The ratings have the shape of MovieLens
@@ -11,12 +12,12 @@ a fit of 1 + n alternations takes longer than one of 1, divided by n. Both have 
 
 import argparse
 import os
-import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,8 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=16, help="number of factors (default 16)")
     parser.add_argument("--passes", type=int, default=3, help="alternations that are timed (default 3)")
     parser.add_argument("--only", choices=("ours", "theirs"), help="one of the two alone")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default 3)")
+    parser.add_argument("--exchange", default="auto", help="whole, needed or auto: what our tasks get (default auto)")
     arguments = parser.parse_args()
     files = arguments.folder / f"{arguments.millions:g}m"
     if arguments.part == "make":
@@ -44,10 +47,9 @@ def main() -> None:
     train, test = (session.read.parquet(str(files / name)) for name in ("train", "test"))
     train = train.persist()
     print(f"{train.count():,} ratings, rank {arguments.rank}, {MASTER}", flush=True)
-    own, rival = Ours(arguments.rank), Theirs(arguments.rank)
+    own, rival = Ours(arguments.rank, arguments.exchange), Theirs(arguments.rank)
     both = [each for each, name in ((own, "ours"), (rival, "theirs")) if arguments.only in (None, name)]
-    for system in both:
-        (time_passes if arguments.part == "passes" else time_lists)(system, train, test, arguments.passes)
+    (time_passes if arguments.part == "passes" else time_lists)(both, train, test, arguments.passes, arguments.rounds)
     session.stop()
 
 
@@ -92,14 +94,14 @@ class Ours:
 
     name = "rankfill.spark"
 
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
+    def __init__(self, rank: int, exchange: Any) -> None:
+        self.rank, self.exchange = rank, exchange
 
     def fit(self, train: Any, passes: int) -> Any:
         import rankfill.spark
 
         model = rf.ALS(rank=self.rank, passes=passes, tol=None, penalty=PENALTY, weighting="count")
-        return rankfill.spark.fit(model, train)
+        return rankfill.spark.fit(model, train, exchange=self.exchange)
 
     def rmse(self, model: Any, test: Any) -> float:
         import rankfill.spark
@@ -139,29 +141,113 @@ class Theirs:
         return model.recommendForAllUsers(10)
 
 
-def time_passes(system: Any, train: Any, test: Any, passes: int) -> None:
-    model = system.fit(train, 1 + passes)  # processes are started, code is compiled
-    first, more = (min(_seconds(partial(system.fit, train, n)) for _ in range(2)) for n in (1, 1 + passes))
-    note = f"RMSE {system.rmse(model, test):.4f}, largest process here {_megabytes()} MB"
-    own = [report.seconds for report in getattr(model, "history_", [])]
-    clock = f" (by the clock of the fit {np.median(np.diff(own)):.2f})" if own else ""
-    alternation = (more - first) / passes
-    print(f"{system.name}: an alternation {alternation:.2f} s{clock}, a fit of one {first:.1f} s, {note}", flush=True)
+def time_passes(systems: Sequence[Any], train: Any, test: Any, passes: int, rounds: int) -> None:
+    """What an alternation costs: the systems take turns, and the medians over the rounds count."""
+    lengths = 1, 1 + passes
+    models = {system.name: system.fit(train, 1 + passes) for system in systems}  # processes start, code is compiled
+    spent: dict[tuple[str, int], list[Cost]] = {}
+    for _ in range(rounds):
+        for n, system in product(lengths, systems):
+            spent.setdefault((system.name, n), []).append(cost_of(partial(system.fit, train, n)))
+    alternations = {}
+    for system in systems:
+        first, more = (Cost.median(spent[system.name, n]) for n in lengths)
+        alternations[system.name] = each = more.minus(first).divided(passes)
+        own = [report.seconds for report in getattr(models[system.name], "history_", [])]
+        clock = f" ({np.median(np.diff(own)):.2f} s by the clock of the fit)" if own else ""
+        error = f"RMSE {system.rmse(models[system.name], test):.4f}"
+        print(f"{system.name}: an alternation {each}{clock}, a fit of one {first}, {error}", flush=True)
+    if len(systems) == 2:
+        own, theirs = (alternations[system.name] for system in systems)
+        print(
+            f"{theirs.seconds / own.seconds:.2f} times as fast, {theirs.cpu / own.cpu:.2f} times less CPU", flush=True
+        )
 
 
-def time_lists(system: Any, train: Any, test: Any, passes: int) -> None:
-    model = system.fit(train, 1)
+def time_lists(systems: Sequence[Any], train: Any, test: Any, passes: int, rounds: int) -> None:
+    models = {system.name: system.fit(train, 1) for system in systems}
+    spent: dict[str, list[Cost]] = {}
+    for _, system in product(range(rounds), systems):
+        spent.setdefault(system.name, []).append(
+            cost_of(lambda system=system: written(system.lists(models[system.name], train)))
+        )
+    costs = {name: Cost.median(each) for name, each in spent.items()}
+    for name, cost in costs.items():
+        print(f"{name}: ten items for every user in {cost}, largest process {largest_process()} MB", flush=True)
+    if len(systems) == 2:
+        own, theirs = (costs[system.name] for system in systems)
+        print(
+            f"{theirs.seconds / own.seconds:.2f} times as fast, {theirs.cpu / own.cpu:.2f} times less CPU", flush=True
+        )
 
-    def answer() -> None:
-        system.lists(model, train).write.format("noop").mode("overwrite").save()
 
-    seconds = _seconds(answer)
-    print(f"{system.name}: ten items for every user in {seconds:.1f} s", flush=True)
+def written(lists: Any) -> None:
+    lists.write.format("noop").mode("overwrite").save()
 
 
-def _seconds(work: Callable[[], Any]) -> float:
-    return timed(work).seconds
+class Cost(NamedTuple):
+    """Seconds by the clock, and of all processors in all processes of the cluster and the driver."""
+
+    seconds: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} s ({self.cpu:.2f} s CPU)"
+
+    @classmethod
+    def median(cls, costs: Sequence["Cost"]) -> "Cost":
+        return cls(*np.median(np.array(costs), axis=0).tolist())
+
+    def minus(self, other: "Cost") -> "Cost":
+        return Cost(self.seconds - other.seconds, self.cpu - other.cpu)
+
+    def divided(self, n: int) -> "Cost":
+        return Cost(self.seconds / n, self.cpu / n)
 
 
-def _megabytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+def cost_of(work: Callable[[], Any]) -> Cost:
+    before = processor_seconds()
+    seconds = timed(work).seconds
+    return Cost(seconds, processor_seconds() - before)
+
+
+def family() -> list[int]:
+    """This process and all that it and they have started."""
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        if stat := fields_of(int(folder.name)):
+            parents.setdefault(int(stat[1]), []).append(int(folder.name))
+    found = [os.getpid()]
+    for each in found:  # grows meanwhile
+        found += parents.get(each, [])
+    return found
+
+
+def fields_of(pid: int) -> list[str]:
+    """The numbers of /proc/…/stat after the name; none where the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def processor_seconds() -> float:
+    """Of the whole family, with those of its members that have ended."""
+    ticks = sum(int(each) for pid in family() for each in fields_of(pid)[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def largest_process() -> int:
+    """The most memory that a process of the family has ever had, in megabytes."""
+    peaks = []
+    for pid in family():
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        peaks += [int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")]
+    return max(peaks)
+
+
+if __name__ == "__main__":
+    main()

@@ -59,6 +59,12 @@ def test_a_model_fitted_on_the_cluster_has_the_bits_of_one_fitted_here(frame, ra
     assert_same(fitted, MODELS[name]().fit(ratings))
 
 
+@pytest.mark.parametrize("name", ["explicit ALS", "implicit ALS", "passive-aggressive"])
+def test_rows_that_are_sent_to_those_who_need_them_move_to_the_same_bits(frame, ratings, name):
+    fitted = rankfill.spark.fit(MODELS[name](), frame, blocks=3, exchange="needed")
+    assert_same(fitted, MODELS[name]().fit(ratings))
+
+
 def test_two_executors_work(frame, ratings):
     pids = []
 
@@ -175,6 +181,8 @@ def test_what_cannot_be_learned_is_refused_in_words(frame, make_frame):
         rankfill.spark.fit(rf.Bias(), frame, rating="stars")
     with pytest.raises(ValueError, match='blocks must be a whole number or "auto"'):
         rankfill.spark.fit(rf.Bias(), frame, blocks="many")
+    with pytest.raises(ValueError, match="exchange must be one of auto, whole, needed, found 'both'"):
+        rankfill.spark.fit(rf.Bias(), frame, exchange="both")
     with pytest.raises(ValueError, match="user 'ann' has rated item 'tea' more than once"):
         rankfill.spark.fit(rf.Bias(), make([*rows, ("ann", "tea", 1.0)]))
     with pytest.raises(ValueError, match="of user 'bob' for item 'milk' is no finite number"):

@@ -82,9 +82,19 @@ class SquaredErrors(NamedTuple):
     plain: float
 
 
-def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> None:
-    """Replaces every row that has entries by the solution of its problem, or moves it there by `ridge.steps` steps."""
-    gram = np.zeros((1, 1), np.float32) if ridge.confidence is None else gram_matrix(fixed)
+def solve_rows(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    ridge: Ridge,
+    gram: NDArray[np.float32] | None = None,
+) -> None:
+    """Replaces every row that has entries by the solution of its problem, or moves it there by `ridge.steps` steps.
+
+    With implicit feedback `gram` is the Gram matrix of all fixed rows; by default it is made here.
+    """
+    if gram is None:
+        gram = np.zeros((1, 1), np.float32) if ridge.confidence is None else gram_matrix(fixed)
     for (_, block), own in rows.blocks_with(moving):
         _native.solve_rows(
             block.pattern, block.values, own, fixed, ridge.native(), gram, get_threads(), instruction_set()

@@ -68,7 +68,7 @@ def divide(
 
     divided = DivideAndConquer(model=model, blocks=blocks, combine=combine, refit=refit, seed=seed, clip=clip)
     divided._block_model()
-    ratings = ClusterRatings.gather(frame, user, item, rating)
+    ratings = ClusterRatings.gather(frame, user, item, rating, exchange="whole")
     try:
         return divided.fit(ratings)
     finally:

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeVar
 from rankfill.data import RatingsLike
 from rankfill.data.liked import Liked
 from rankfill.models import MODELS, CoordinateDescent, DivideAndConquer, Model
-from rankfill.models.base.settings import check_whole
+from rankfill.models.base.settings import check_whole, check_word
 from rankfill.models.base.training import Callback
 from rankfill.models.convex.model import TraceNormModel
 from rankfill.shown import shown
-from rankfill.spark.ratings import ClusterRatings
+from rankfill.spark.ratings import ClusterRatings, ExchangeWord
 
 Fitted = TypeVar("Fitted", bound=Model)
 
@@ -31,6 +31,7 @@ def fit(
     liked: Liked = "above-mean",
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 10,
+    exchange: ExchangeWord = "auto",
 ) -> Fitted:
     """Fits a model to the ratings in a Spark data frame, which stay on the cluster.
 
@@ -61,6 +62,10 @@ def fit(
         goes on from there after the driver has died, to the same bits.
     every : int, default=10
         After how many passes a checkpoint replaces the one before.
+    exchange : {"auto", "whole", "needed"}, default="auto"
+        What a task gets of the side that does not move. "whole" sends all rows to every task, "needed" through a
+        shuffle those that the ratings of its block name. "auto" sends what is needed where all rows are above 256 MB
+        and a block needs fewer than half of them. The bits are the same.
 
     Returns
     -------
@@ -72,7 +77,8 @@ def fit(
         if isinstance(blocks, str):
             raise ValueError(f'blocks must be a whole number or "auto", found {shown(blocks)}')
         check_whole("blocks", blocks, 1)
-    ratings = ClusterRatings.gather(frame, user, item, rating, blocks)
+    check_word("exchange", exchange, ExchangeWord)
+    ratings = ClusterRatings.gather(frame, user, item, rating, blocks, exchange)
     try:
         return model.fit(
             ratings,

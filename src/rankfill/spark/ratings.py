@@ -1,8 +1,9 @@
 """Ratings in blocks on a cluster, as models see them: what they ask is answered there, a job at a time.
 
 Half a pass is one job of one stage. Each block is one task: its compressed rows lie at its executor (`stored.py`), the
-rows of the other side come whole with the task, and the rows that moved go back to the driver as bytes. Nothing is
-shuffled and no state is kept on the cluster, so that there is no lineage to grow, and a lost executor costs its blocks.
+rows of the other side come whole with the task, and the rows that moved go back to the driver as bytes. Where the rows
+are too many for that, a block is sent those that it needs (`exchange.py`). No state of a pass is kept on the cluster,
+so that there is no lineage to grow, and a lost executor costs its blocks.
 """
 
 import pickle
@@ -20,10 +21,11 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings, Vocabulary
 from rankfill.data.ratings.passing import Made, RowStep, Side, Tally, Work, sums_by_row
 from rankfill.data.scale import Ends
-from rankfill.kernels import Rows, own_threads, padded
+from rankfill.kernels import Rows, padded
 from rankfill.shown import shown
 from rankfill.spark.building import BLOCK, PACKED, SUMMARY, Build, Division, Pack
 from rankfill.spark.dividing import MADE, Deal, Make
+from rankfill.spark.exchange import Exchange
 from rankfill.spark.frames import (
     Batches,
     Factors,
@@ -34,9 +36,15 @@ from rankfill.spark.frames import (
     number_of_tasks,
     vocabulary_of,
 )
+from rankfill.spark.stepping import ANSWER, answer_of
 from rankfill.spark.stored import Source, Transform
 
 BYTES_OF_BLOCK = 128 * 2**20
+WHOLE_AT_MOST = 2**28
+"""The most bytes of rows that always go whole to every task; above that tasks get those they need, if these are fewer
+than half."""
+LARGEST_VALUE = 2**31 - 1
+ExchangeWord = Literal["auto", "whole", "needed"]
 
 
 class CountedRows(NamedTuple):
@@ -66,11 +74,20 @@ class ClusterRatings(Ratings):
         self._summaries: dict[Side, dict[str, list[Any]]] = {}
         self._transforms: tuple[Transform, ...] = ()
         self._sent: set[Side] = set()
+        self._divisions: dict[Side, Division] = {}
+        self._exchange: ExchangeWord = "auto"
+        self._made_exchanges: dict[Side, Exchange] = {}
         self._token = uuid.uuid4().hex
 
     @classmethod
     def gather(
-        cls, frame: Any, user: str, item: str, rating: str | None, blocks: int | Literal["auto"] = "auto"
+        cls,
+        frame: Any,
+        user: str,
+        item: str,
+        rating: str | None,
+        blocks: int | Literal["auto"] = "auto",
+        exchange: ExchangeWord = "auto",
     ) -> "ClusterRatings":
         """Numbers the ids, makes the blocks of both sides and keeps them on the cluster."""
         check_columns(frame, user, item, rating)
@@ -84,6 +101,7 @@ class ClusterRatings(Ratings):
                 ids_of(table.column(name), name), table.column("count").to_numpy().astype(np.int64)
             )
         ratings = cls(vocabularies["user"], vocabularies["item"], {"user": counts["user"], "item": counts["item"]})
+        ratings._exchange = exchange
         try:
             ratings._keep(chosen, blocks, rated=rating is not None)
         except BaseException:
@@ -101,6 +119,7 @@ class ClusterRatings(Ratings):
         keys = keys_of_partitions(chosen.sparkSession, int(n_blocks))
         for side, counts in self._counts.items():
             division = Division.of(counts, keys[keys >= 0])
+            self._divisions[side] = division
             packed = chosen.mapInArrow(Pack(side, self.users, self.items, division, rated), PACKED)
             placed = packed.repartition(int(n_blocks), "key")
             kept = placed.mapInArrow(Build(division), BLOCK + SUMMARY).persist(StorageLevel.MEMORY_AND_DISK)
@@ -124,6 +143,8 @@ class ClusterRatings(Ratings):
 
     def release(self) -> None:
         """Frees what the cluster keeps."""
+        for exchange in self._made_exchanges.values():
+            exchange.release()
         for side, frame in self._frames.items():
             if side in self._sent:
                 frame.select("first").mapInArrow(Source(self._name(side)).remove, "first long").count()
@@ -195,14 +216,46 @@ class ClusterRatings(Ratings):
     def half_pass(
         self, side: Side, step: RowStep, moving: NDArray[np.float32], fixed: NDArray[np.float32]
     ) -> tuple[float, ...]:
-        begun = Factors(moving) if step.goes_on else None
-        task = HalfPass(step, moving.shape[1], begun, Factors(fixed), self._source(side))
-        found = self._run(side, task, "first long, rows binary, n_rows long, sums array<double>")
+        self._check_values(side, moving.shape[1])
+        if self._exchanges(side, fixed.nbytes + step.goes_on * moving.nbytes):
+            exchange = self._exchange_of(side)
+            found = exchange.half_pass(step, moving, fixed, self._transforms).sort_by("first").to_pydict()
+        else:
+            begun = Factors(moving) if step.goes_on else None
+            task = HalfPass(step, moving.shape[1], begun, Factors(fixed), self._source(side))
+            found = self._run(side, task, ANSWER)
         for first, rows, n_rows in zip(found["first"], found["rows"], found["n_rows"], strict=True):
             moved = np.frombuffer(rows, np.float32).reshape(n_rows, -1)
             moving[first : first + n_rows, : moved.shape[1]] = moved
             moving[first : first + n_rows, moved.shape[1] :] = 0
         return tuple(np.array(found["sums"], np.float64).sum(axis=0).tolist())
+
+    def _exchanges(self, side: Side, n_bytes: int) -> bool:
+        """Whether tasks get the rows they need rather than all of them, which are so many bytes."""
+        if self._exchange != "auto":
+            return self._exchange == "needed"
+        return n_bytes > WHOLE_AT_MOST and self._share_needed(side) < 0.5
+
+    def _share_needed(self, side: Side) -> float:
+        """The share of the other side's rows that a block of this side names, if ratings are spread over the blocks."""
+        missed = (1 - 1 / self._divisions[side].n_blocks) ** self._counts[_other(side)]
+        return 1 - float(missed.mean())
+
+    def _check_values(self, side: Side, width: int) -> None:
+        """Refuses blocks whose rows would not fit in one value of a column."""
+        most = int(np.diff(self._divisions[side].bounds).max())
+        if 4 * width * most > LARGEST_VALUE:
+            raise ValueError(
+                f"a block of {most:,} {side}s takes {4 * width * most:,} bytes, more than the {LARGEST_VALUE:,} that "
+                "Spark puts in one value; use more blocks: blocks=…"
+            )
+
+    def _exchange_of(self, side: Side) -> Exchange:
+        """Made when first asked for, and shared with what `with_values` has made of these ratings."""
+        if side not in self._made_exchanges:
+            divisions = self._divisions[side], self._divisions[_other(side)]
+            self._made_exchanges[side] = Exchange(self._frames[side], *divisions)
+        return self._made_exchanges[side]
 
     def each_block_of_items(self, blocks: Sequence[NDArray[np.intp]], work: Work[Made]) -> list[Made]:
         """One task for each block, to which its ratings go; see `dividing.py`."""
@@ -240,6 +293,10 @@ class ClusterRatings(Ratings):
         return Source(self._name(side), self._transforms)
 
 
+def _other(side: Side) -> Side:
+    return "item" if side == "user" else "user"
+
+
 @dataclass(frozen=True)
 class HalfPass:
     """The task that moves the rows of a block."""
@@ -256,11 +313,7 @@ class HalfPass:
             fixed = self.fixed.rows() if fixed is None else fixed
             begun = self.moving
             moving = padded(rows.n_rows, self.stride) if begun is None else begun.rows(first, first + rows.n_rows)
-            with own_threads(1):  # Spark runs as many tasks as there are cores
-                sums = self.step(rows, moving, fixed, first)
-            columns = {"first": pa.array([first], pa.int64()), "rows": as_bytes(Factors(moving).columns)}
-            columns |= {"n_rows": pa.array([rows.n_rows], pa.int64())}
-            yield pa.RecordBatch.from_pydict(columns | {"sums": pa.array([list(sums)], pa.list_(pa.float64()))})
+            yield answer_of(self.step, first, rows, moving, fixed)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,14 @@ from rankfill.spark.frames import Batches, from_bytes, pieces
 
 Transform = Callable[[NDArray[np.float32]], ArrayLike]
 
+
+def transformed(values: NDArray[np.float32], transforms: tuple[Transform, ...]) -> NDArray[np.float32]:
+    """The values after all of the transforms."""
+    for transform in transforms:
+        values = finite_float32(transform(values))
+    return values
+
+
 _ARRAYS = {"indptr": np.int64, "indices": np.int32, "ratings": np.float32}
 
 
@@ -39,9 +47,7 @@ class Source:
             if arrays is None:
                 continue
             indptr, indices, values = arrays
-            for transform in self.transforms:
-                values = finite_float32(transform(values))
-            yield first, Rows(indptr, indices, values)
+            yield first, Rows(indptr, indices, transformed(values, self.transforms))
 
     def remove(self, batches: Batches) -> Batches:
         """The task that takes the files away."""

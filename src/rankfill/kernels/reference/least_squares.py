@@ -42,8 +42,15 @@ def gram_matrix(factors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.triu(upper) + np.triu(upper, 1).T
 
 
-def solve_rows(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> None:
-    gram = gram_matrix(fixed) if ridge.confidence is not None else None
+def solve_rows(
+    rows: Rows,
+    moving: NDArray[np.float32],
+    fixed: NDArray[np.float32],
+    ridge: Ridge,
+    gram: NDArray[np.float32] | None = None,
+) -> None:
+    if gram is None:
+        gram = gram_matrix(fixed) if ridge.confidence is not None else None
     columns = [*range(ridge.rank), *([ridge.bias_column] if ridge.bias_column >= 0 else [])]
     for row, entries in filled(rows):
         x, ratings = fixed[rows.indices[entries]], rows.values[entries]

@@ -54,10 +54,14 @@ HEAVIEST = 1e12
 
 @dataclass(frozen=True)
 class Solve:
-    """A half pass: every row solved; with `measured` the sums are those of `SquaredErrors` afterwards."""
+    """A half pass: every row solved; with `measured` the sums are those of `SquaredErrors` afterwards.
+
+    Implicit feedback asks for all fixed rows, of which a step may see a part: they are in `gram`.
+    """
 
     ridge: Ridge
     measured: bool = False
+    gram: NDArray[np.float32] | None = None
 
     @property
     def goes_on(self) -> bool:
@@ -68,7 +72,7 @@ class Solve:
     ) -> tuple[float, ...]:
         if self.ridge.held_column >= 0:
             moving[:, self.ridge.held_column] = 1
-        solve_rows(rows, moving, fixed, self.ridge)
+        solve_rows(rows, moving, fixed, self.ridge, self.gram)
         return tuple(squared_errors(rows, moving, fixed, self.ridge)) if self.measured else ()
 
 
@@ -276,8 +280,12 @@ class ALS(AlternatingModel):
     def _pass(self, ratings: Ratings) -> SquaredErrors:
         users, items = self._users.array, self._items.array
         user_ridge, item_ridge = (self._solved(ridge) for ridge in self._ridges())
-        ratings.half_pass("user", Solve(user_ridge), users, items)
-        return SquaredErrors(*ratings.half_pass("item", Solve(item_ridge, measured=True), items, users))
+        ratings.half_pass("user", Solve(user_ridge, gram=self._gram_of(items)), users, items)
+        item_step = Solve(item_ridge, measured=True, gram=self._gram_of(users))
+        return SquaredErrors(*ratings.half_pass("item", item_step, items, users))
+
+    def _gram_of(self, fixed: NDArray[np.float32]) -> NDArray[np.float32] | None:
+        return gram_matrix(fixed) if self.feedback == "implicit" else None
 
     def _solved(self, ridge: Ridge) -> Ridge:
         """Adds to the problem of a row the way in which it is solved."""
