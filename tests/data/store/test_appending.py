@@ -14,6 +14,7 @@ import pytest
 import rankfill as rf
 from rankfill.data.store import merging, writing
 from rankfill.data.store.manifest import read_manifest
+from rankfill.models.base.checkpoint import FILE
 
 KILLS = int(os.environ.get("RANKFILL_KILLS", "3"))
 """How often each kind of writer is killed; `make test-kills` does it a hundred times as often."""
@@ -92,6 +93,9 @@ kind, path = sys.argv[1:]
 print("ready", flush=True)
 if kind == "convert":
     rf.convert(path + "/a.csv", path + "/a.store", duplicates="last")
+elif kind == "fit":
+    told = {"checkpoint": path + "/checkpoint", "every": 2}
+    rf.PassiveAggressive(rank=8, C=0.1, passes=60, tol=None).fit(rf.open_store(path + "/a.store"), **told)
 else:
     store = rf.open_store(path + "/a.store")
     for k in range(1, 400):
@@ -100,6 +104,17 @@ else:
         if k % 5 == 0:
             store.compact()
 """
+
+
+def killed(kind, folder, after):
+    """Ends a writer so many seconds after it has begun; the lines it wrote."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", WORK, kind, str(folder)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(after)
+    os.killpg(child.pid, signal.SIGKILL)
+    return child.communicate()[0].split("\n")[:-1]
 
 
 @pytest.mark.parametrize("kind", ["convert", "append"])
@@ -111,13 +126,7 @@ def test_killed_at_any_moment_what_was_there_opens_and_is_whole(tmp_path, kind):
     for _ in range(KILLS):
         shutil.rmtree(tmp_path / "a.store", ignore_errors=True)
         rf.store_ratings(before, tmp_path / "a.store")
-        child = subprocess.Popen(
-            [sys.executable, "-c", WORK, kind, str(tmp_path)], stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(moments.uniform(0, 1.0))
-        os.killpg(child.pid, signal.SIGKILL)
-        told = [int(line) for line in child.communicate()[0].split("\n")[:-1]]
+        told = [int(line) for line in killed(kind, tmp_path, moments.uniform(0, 1.0))]
         store = rf.open_store(tmp_path / "a.store").check()
         if kind == "convert":
             assert store in (before, after)
@@ -125,6 +134,24 @@ def test_killed_at_any_moment_what_was_there_opens_and_is_whole(tmp_path, kind):
             kept = store.users.ids()[store.users.ids() > 10_000].tolist()
             assert kept in ([10_000 + k for k in range(1, n)] for n in (len(told) + 1, len(told) + 2))
             assert len(store) == len(before) + len(kept)
+
+
+def test_a_fit_that_is_killed_at_any_moment_goes_on_to_the_same_bits(tmp_path):
+    moments, done = random.Random(8), []
+    store = rf.store_ratings(rf.synthetic.low_rank(3000, 500, n_ratings=60_000), tmp_path / "a.store")
+    whole = rf.PassiveAggressive(rank=8, C=0.1, passes=60, tol=None).fit(store)
+    for _ in range(KILLS):
+        shutil.rmtree(tmp_path / "checkpoint", ignore_errors=True)
+        killed("fit", tmp_path, moments.uniform(0, 2.0))
+        seen = []
+        told = {"checkpoint": tmp_path / "checkpoint", "every": 2, "callbacks": [seen.append]}
+        model = rf.PassiveAggressive(rank=8, C=0.1, passes=60, tol=None).fit(store, **told)
+        np.testing.assert_array_equal(model.user_factors_, whole.user_factors_)
+        np.testing.assert_array_equal(model.item_factors_, whole.item_factors_)
+        assert [each.objective for each in model.history_] == [each.objective for each in whole.history_]
+        assert [each.name for each in (tmp_path / "checkpoint").iterdir()] == [FILE]
+        done.append(60 - len(seen))
+    print("passes that the killed ones had left:", sorted(done))
 
 
 def test_a_first_conversion_that_is_killed_leaves_nothing_that_opens(tmp_path):

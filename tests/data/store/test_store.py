@@ -138,6 +138,49 @@ def test_what_selects_makes_ratings_in_memory(ratings, tmp_path):
         assert mine == theirs
 
 
+@pytest.mark.parametrize("part", [False, True])
+@pytest.mark.parametrize("way", ["blocks", "pieces"])
+def test_the_system_is_told_what_comes_next_before_it_is_asked_for(ratings, tmp_path, monkeypatch, part, way):
+    store, told = stored(ratings, tmp_path), []
+    monkeypatch.setattr(rows, "BLOCK", 70)
+    monkeypatch.setattr("rankfill.kernels.rows.PIECE", 100)
+    own = (rf.split(store, 0.2)[0] if part else store).by_item
+    monkeypatch.setattr(rows.StoredRows, "will_need", lambda self, first, last: told.append((self is own, first, last)))
+    if part:
+        monkeypatch.setattr(type(own), "will_need", rows.StoredRows.will_need)
+    starts, ends = [], []
+    for number, (first, block) in enumerate(getattr(own, way)()):
+        starts.append(first)
+        ends.append(first + block.n_rows)
+        assert len(told) in (number + 1, number)  # nothing comes after the last
+    assert told == [(True, *bounds) for bounds in zip(starts[1:], ends[1:], strict=True)]
+    assert len(told) > 5
+
+
+def test_advice_covers_the_pages_of_the_entries(ratings, tmp_path, monkeypatch):
+    class Noted:
+        def __init__(self, size):
+            self.size, self.told = size, []
+
+        def __len__(self):
+            return self.size
+
+        def madvise(self, *told):
+            self.told.append(told)
+
+    mapped = stored(ratings, tmp_path).by_user.indices
+    noted = Noted(4 * len(mapped))
+    monkeypatch.setattr(rows.mmap, "mmap", Noted)
+    monkeypatch.setattr(rows.mmap, "PAGESIZE", 256)
+
+    class Base:
+        base, itemsize = noted, 4
+
+    rows.advise(Base, 100, 300)
+    rows.advise(Base, 700, 10**6)
+    assert noted.told == [(rows.mmap.MADV_WILLNEED, 256, 944), (rows.mmap.MADV_WILLNEED, 2560, 3600 - 2560)]
+
+
 def test_a_folder_without_a_manifest_is_no_store(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"is no store of ratings.*rankfill convert"):
         rf.open_store(tmp_path)

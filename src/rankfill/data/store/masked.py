@@ -68,10 +68,7 @@ class MaskedRows(StoredRows):
         return MaskedIndices(self)
 
     def blocks(self) -> Iterator[Block]:
-        bounds = row_bounds(self._of.indptr, stored.BLOCK)
-        for (first, last), following in zip(bounds, [*bounds[1:], None], strict=True):
-            if following is not None:
-                self.will_need(*following)
+        for first, last in self.announced(row_bounds(self._of.indptr, stored.BLOCK)):
             yield Block(first, self.part(first, last))
 
     def part(self, first: int, last: int, scratch: NDArray[np.float32] | None = None) -> Rows:

@@ -57,10 +57,19 @@ class StoredRows(Rows):
         bounds = row_bounds(self.indptr, BLOCK)
         largest = max(int(self.indptr[last] - self.indptr[first]) for first, last in bounds)
         scratch = None if self._scale is None else np.empty(largest, np.float32)
-        for (first, last), following in zip(bounds, [*bounds[1:], None], strict=True):
+        for first, last in self.announced(bounds):
+            yield Block(first, self.part(first, last, scratch))
+
+    def pieces(self) -> Iterator[Block]:
+        for first, last in self.announced(self.piece_bounds()):
+            yield Block(first, self.part(first, last))
+
+    def announced(self, bounds: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The same runs of rows; the system reads one while whoever goes through them is at the one before."""
+        for here, following in zip(bounds, [*bounds[1:], None], strict=True):
             if following is not None:
                 self.will_need(*following)
-            yield Block(first, self.part(first, last, scratch))
+            yield here
 
     def part(self, first: int, last: int, scratch: NDArray[np.float32] | None = None) -> Rows:
         """Rows `first` … `last` − 1; their values are in `scratch` until that is used again."""
