@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as npst
 
 from rankfill.data import Ratings, Vocabulary
 from rankfill.data.ordering import sort_pairs
+from rankfill.data.synthetic import low_rank
 from rankfill.kernels import get_threads, set_threads
 
 RULES = ("last", "first", "mean", "sum", "count")
@@ -349,3 +350,20 @@ def test_row_numbers_that_the_vocabularies_do_not_have_are_refused(users, items,
     rows = np.array(users, np.int32), np.array(items, np.int32)
     with pytest.raises(ValueError, match=words):
         Ratings.from_indices(Vocabulary(["a", "b"]), Vocabulary([5, 6, 7]), *rows, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("swap", [None, (0, 1), (450, 451), (998, 999)])
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 18])
+def test_ratings_that_come_sorted_are_those_that_come_otherwise(swap, at_once, monkeypatch):
+    monkeypatch.setattr("rankfill.data.ordering._AT_ONCE", at_once)
+    made = low_rank(70, 40, n_ratings=1000, seed=1)
+    users, items, values = made.user_indices, made.item_indices.copy(), made.values.copy()
+    order = np.arange(1000)
+    if swap:
+        order[list(swap)] = order[list(swap)[::-1]]
+    given = users[order], items[order], values[order]
+    sorted_rows, came = sort_pairs(*given, 70, 40)
+    for mine, theirs in zip(sorted_rows, made.by_user, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(came, np.argsort(order))
+    assert given[1].flags.writeable

@@ -242,7 +242,9 @@ def read_items(path: str | Path, n_columns: int) -> list[tuple[Id, list[str]]]:
 
 
 def _numbered(found: Columns, strings: Columns, role: str) -> tuple[Vocabulary, NDArray[np.int32]]:
-    return (Vocabulary(strings[role]), found[role]) if role in strings else Vocabulary.numbered(found[role])
+    """The ids of a side and the row numbers; the column is let go of."""
+    column = found.pop(role)
+    return (Vocabulary(strings[role]), column) if role in strings else Vocabulary.numbered(column)
 
 
 def _read(table: Table, positions: Positions, known: dict[str, Vocabulary | None]) -> tuple[Columns, Columns]:

@@ -255,9 +255,12 @@ def as_keys(ids: ArrayLike) -> Arrays:
 def _numbered_close(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
     """The distinct numbers ascending and the place of each, by a table if they lie close enough together for one."""
     lowest, highest = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
-    if highest - lowest >= min(4 * len(ids), 2**26):
+    most = min(4 * len(ids), 2**26)
+    if highest - lowest >= most:
         return None
-    offsets = ids - lowest
+    if lowest >= 0 and highest < most:
+        lowest = 0  # the table has room for the numbers as they are
+    offsets = ids - lowest if lowest else ids
     seen = np.zeros(highest - lowest + 1, dtype=bool)
     seen[offsets] = True
     place = np.cumsum(seen, dtype=np.int32)
