@@ -57,7 +57,7 @@ class Memoriser(rf.Bias):
             self.mean_ = float(np.mean(list(self._known.values())))
         return self
 
-    def _predicted(self, ratings):
+    def _predict_ratings(self, ratings):
         users, items = ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices)
         return np.array(
             [self._known.get(pair, self.mean_) for pair in zip(users, items, strict=True)], dtype=np.float32

@@ -84,7 +84,7 @@ def whole(ratio: float, seeds: int, methods: list[str]) -> None:
         for name in methods:
             before = 0.0
             if name == "tuned":
-                model, _, before = timed(partial(_tuned, train))
+                model, _, before = timed(partial(_tune, train))
             else:
                 model = own.models()[name]
             seconds = timed(partial(model.fit, train)).cpu
@@ -97,7 +97,7 @@ def whole(ratio: float, seeds: int, methods: list[str]) -> None:
             )
 
 
-def _tuned(train: Ratings) -> rf.TraceTradeoff:
+def _tune(train: Ratings) -> rf.TraceTradeoff:
     model = rf.TraceTradeoff(offset=OFFSET, gap=1e-3)
     penalty = best_on_path(model, "penalty", model.largest_penalty(train), RATIO, train, 0)
     return model.set_params(penalty=penalty)

@@ -127,7 +127,7 @@ def convert(shape: str, scale_down: float, folder: str) -> dict[str, Any]:
 def fit(shape: str, scale_down: float, folder: str) -> dict[str, Any]:
     import rankfill as rf
 
-    return _fitted(rf.open_store(_store(shape, folder)))
+    return _fit(rf.open_store(_store(shape, folder)))
 
 
 def limited(shape: str, scale_down: float, folder: str) -> dict[str, Any]:
@@ -138,16 +138,16 @@ def limited(shape: str, scale_down: float, folder: str) -> dict[str, Any]:
     for file in store.path.rglob("*"):
         drop_from_cache(file)
     with memory_limit(limit) as kind:
-        return _fitted(store) | {"limit": limit, "by": kind}
+        return _fit(store) | {"limit": limit, "by": kind}
 
 
 def memory(shape: str, scale_down: float, folder: str) -> dict[str, Any]:
     import rankfill as rf
 
-    return _fitted(rf.open_store(_store(shape, folder)).load())
+    return _fit(rf.open_store(_store(shape, folder)).load())
 
 
-def _fitted(ratings: Any) -> dict[str, Any]:
+def _fit(ratings: Any) -> dict[str, Any]:
     import rankfill as rf
 
     watch = _Watch()

@@ -117,12 +117,12 @@ def _warm_up(system: Rival, train: Interactions, plan: Plan) -> None:
 
 def _errors(system: Rival, fitted: Any, train: Interactions, test: Interactions) -> Numbers:
     raw, seconds, _ = timed(lambda: system.predict(fitted, np.asarray(test.users), np.asarray(test.items)))
-    predictions = _completed(np.asarray(raw), train.values)
+    predictions = _complete(np.asarray(raw), train.values)
     errors = {name: error(test.values, predictions) for name, error in MEASURES.items()}
     return {"predict_seconds": seconds, **errors}
 
 
-def _completed(predictions: NDArray[np.floating], ratings: NDArray[np.floating]) -> NDArray[np.floating]:
+def _complete(predictions: NDArray[np.floating], ratings: NDArray[np.floating]) -> NDArray[np.floating]:
     """Clipped to the range of the ratings, their mean where there was no answer."""
     mean = ratings.mean(dtype=np.float64)
     return np.clip(np.where(np.isnan(predictions), mean, predictions), ratings.min(), ratings.max())

@@ -39,11 +39,11 @@ def spreads(runs: Sequence[dict[str, float | None]]) -> dict[str, Spread]:
 
 def in_words(spread: Spread, digits: int = 3, span: bool = True) -> str:
     """For a table: the median, then the span in brackets unless it is not asked for or nothing moved."""
-    median, low, high = (_rounded(each, digits) for each in (spread.median, spread.low, spread.high))
+    median, low, high = (_round(each, digits) for each in (spread.median, spread.low, spread.high))
     return median if low == high or not span else f"{median} ({low}–{high})"
 
 
-def _rounded(figure: float, digits: int) -> str:
+def _round(figure: float, digits: int) -> str:
     """So many significant digits, without an exponent."""
     if figure == 0:
         return "0"

@@ -121,10 +121,10 @@ class Comparison:
         """
         lines = []
         if (predictor := self.best("error")) is not None:
-            beside = _beside(predictor, self._named("Bias()"), "error", "of Bias()")
+            beside = _beside(predictor, self._find("Bias()"), "error", "of Bias()")
             lines.append(f"To predict ratings: {predictor.model}, rmse {predictor.error:.4f}{beside}.")
         if (recommender := self.best("ndcg")) is not None:
-            beside = _beside(recommender, self._named("Popularity()"), "ndcg", "of bestsellers")
+            beside = _beside(recommender, self._find("Popularity()"), "ndcg", "of bestsellers")
             lines.append(f"To recommend: {recommender.model}, ndcg@10 {recommender.ndcg:.4f}{beside}.")
         if predictor and recommender and predictor is not recommender:
             lines.append("No model does both best; Auto() holds one for each.")
@@ -201,7 +201,7 @@ class Comparison:
         table = f"<table><tr>{''.join(f'<th>{each}</th>' for each in head)}</tr>{''.join(cells)}</table>"
         return table + "".join(f"<p>{html.escape(line)}</p>" for line in self.advice())
 
-    def _named(self, name: str) -> Compared | None:
+    def _find(self, name: str) -> Compared | None:
         return next((each for each in self.models if each.model == name), None)
 
 
@@ -271,7 +271,7 @@ def compare(
                     found.append(Compared(repr(model), note=f"no time: about {costs[id(model)]:.0f} s"))
                     continue
                 tell(f"{len(found) + 1} of {len(waiting)}: {model!r}")
-                found.append(_measured(model, train, rest, rule, left))
+                found.append(_measure(model, train, rest, rule, left))
     except KeyboardInterrupt:
         done = {each.model for each in found}
         found += [Compared(repr(each), note="interrupted") for each in waiting if repr(each) not in done]
@@ -309,7 +309,7 @@ def _costs(models: Sequence[Model], train: Ratings, tell: Callable[[str], Any]) 
     return costs
 
 
-def _measured(model: Model, train: Ratings, rest: Ratings, liked: Liked, left: float) -> Compared:
+def _measure(model: Model, train: Ratings, rest: Ratings, liked: Liked, left: float) -> Compared:
     result = Compared(repr(model))
     try:
         with warnings.catch_warnings():
@@ -329,7 +329,7 @@ def _measured(model: Model, train: Ratings, rest: Ratings, liked: Liked, left: f
         error=scores.get("rmse"),
         ndcg=scores["ndcg@10"],
         list_milliseconds=1000 * (time.perf_counter() - began) / max(len(users), 1),
-        megabytes=sum(each.nbytes for each in fitted._packed(history=True).tensors.values()) / 1e6,
+        megabytes=sum(each.nbytes for each in fitted._pack(history=True).tensors.values()) / 1e6,
     )
 
 

@@ -95,9 +95,9 @@ def test_no_model_learns_its_own_fold_and_every_rating_is_scored_once_a_pass(mem
             taught.append((id(self), pairs(ratings)))
             return super().partial_fit(ratings)
 
-        def _predicted(self, ratings):
+        def _predict_ratings(self, ratings):
             asked.append((id(self), pairs(ratings)))
-            return super()._predicted(ratings)
+            return super()._predict_ratings(ratings)
 
     def pairs(ratings):
         users, items, _ = in_order(ratings)

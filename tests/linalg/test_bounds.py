@@ -71,7 +71,7 @@ def test_bound_without_the_gram_matrix_holds_from_estimates_that_are_too_low(mat
     monkeypatch.setattr(bounds, "_ritz_value", lambda *arguments: share * honest(*arguments))
     sparse, dense = matrix(300, 200)
     largest = np.linalg.norm(dense, 2)
-    lower, upper = bounds._enclosed(sparse, 0, lambda lower: (1 + 1e-4) * lower)
+    lower, upper = bounds._enclose(sparse, 0, lambda lower: (1 + 1e-4) * lower)
     assert lower <= largest <= upper
     assert upper <= largest * (1 + 1e-4 + 0.01 * (1 - share))
 

@@ -25,7 +25,7 @@ def _dense_of(ratings):
     return dense
 
 
-def _predicted(model):
+def _predict_ratings(model):
     """Every pair, in double precision, from the public attributes."""
     P, Q = model.user_factors_.astype(float), model.item_factors_.astype(float)
     return model.offset_ + model.user_biases_[:, None].astype(float) + model.item_biases_ + P @ Q.T
@@ -33,7 +33,7 @@ def _predicted(model):
 
 def _explicit_objective(model, dense, penalty, bias_penalty, *, by_count):
     known = ~np.isnan(dense)
-    errors = np.where(known, dense - _predicted(model), 0.0)
+    errors = np.where(known, dense - _predict_ratings(model), 0.0)
     total = (errors**2).sum()
     for factors, biases, counts in (
         (model.user_factors_, model.user_biases_, known.sum(axis=1)),
@@ -47,5 +47,5 @@ def _explicit_objective(model, dense, penalty, bias_penalty, *, by_count):
 def _implicit_objective(model, dense, penalty, confidence):
     known = ~np.isnan(dense)
     weights = 1 + confidence * np.where(known, dense, 0.0)
-    total = (weights * (known - _predicted(model)) ** 2).sum()
+    total = (weights * (known - _predict_ratings(model)) ** 2).sum()
     return (total + penalty * sum((f.astype(float) ** 2).sum() for f in (model.user_factors_, model.item_factors_))) / 2

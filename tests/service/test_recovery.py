@@ -108,9 +108,9 @@ def test_killed_at_any_moment_it_has_lost_nothing(tmp_path, model_file, start):
             assert stored == (event["user"], event["item"], event["rating"])
         replayed = rf.load(model_file).learn_many(events.users, events.items, events.ratings)
         model = service.writer.learning.model
-        assert model._view()._packed(True).words == replayed._view()._packed(True).words
-        for name, tensor in replayed._view()._packed(True).tensors.items():
-            np.testing.assert_array_equal(model._view()._packed(True).tensors[name], tensor, err_msg=name)
+        assert model._view()._pack(True).words == replayed._view()._pack(True).words
+        for name, tensor in replayed._view()._pack(True).tensors.items():
+            np.testing.assert_array_equal(model._view()._pack(True).tensors[name], tensor, err_msg=name)
     finally:
         service.close()
     assert len(acknowledged) > 0

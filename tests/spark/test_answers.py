@@ -38,14 +38,16 @@ def test_predictions_are_those_of_the_model_also_for_ids_it_does_not_know(make_f
 def test_errors_are_those_of_the_predictions(spark, model):
     test = rf.Ratings.from_arrays(["user 1", "user 2", "nobody"], [1, 2, 3], [5.0, 1.0, 3.0])
     found = rankfill.spark.evaluate(model, frame_of(spark, test))
-    assert found["mae"] == pytest.approx(np.abs(_predicted(model, test) - test.values).mean(), rel=1e-6)
-    assert found["rmse"] == pytest.approx(np.sqrt(np.square(_predicted(model, test) - test.values).mean()), rel=1e-6)
+    assert found["mae"] == pytest.approx(np.abs(_predict_ratings(model, test) - test.values).mean(), rel=1e-6)
+    assert found["rmse"] == pytest.approx(
+        np.sqrt(np.square(_predict_ratings(model, test) - test.values).mean()), rel=1e-6
+    )
     assert found["nmae"] == pytest.approx(100 * found["mae"] / test.values.mean(), rel=1e-6)
     with pytest.raises(ValueError, match="for measures of lists use rankfill"):
         rankfill.spark.evaluate(model, frame_of(spark, test), scores=["ndcg"])
 
 
-def _predicted(model, test):
+def _predict_ratings(model, test):
     return model.predict(test.users.ids(test.user_indices), test.items.ids(test.item_indices))
 
 

@@ -15,7 +15,7 @@ _BAR = 24
 
 def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -> Table:
     """`baseline` is the bias model's error on the same validation ratings, in the same measure."""
-    watched, losses = [_watched(report) for report in history], [_loss(report) for report in history]
+    watched, losses = [_loss_of(report) for report in history], [_loss(report) for report in history]
     validated = history[0].validation is not None
     best = min(range(len(history)), key=lambda row: losses[row] if math.isfinite(losses[row]) else math.inf)
     span = [*watched, *([] if baseline is None else [baseline])]
@@ -37,7 +37,7 @@ def curve_table(history: Sequence[EpochReport], baseline: float | None = None) -
     return table
 
 
-def _watched(report: EpochReport) -> float:
+def _loss_of(report: EpochReport) -> float:
     return report.train if report.validation is None else report.validation
 
 

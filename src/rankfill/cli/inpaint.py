@@ -56,7 +56,7 @@ def inpaint(
     missing = _missing(picture, mask, keep, seed)
     whole = picture if keep is not None else None if original is None else read_picture(original)
     shown = {} if whole is None else {"original": whole}
-    shown["damaged"] = _without(picture, missing)
+    shown["damaged"] = _blacken(picture, missing)
     table = plain_table("model", "PSNR#", "SNR#", "seconds#")
     results: list[NDArray[Any]] = []
     for name in model or [FACTOR_ANALYSIS]:
@@ -95,7 +95,7 @@ def _missing(picture: NDArray[Any], mask: Path | None, keep: float | None, seed:
     return np.asarray((colours > 0).any(axis=2) & opaque)
 
 
-def _without(picture: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+def _blacken(picture: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
     """Black where a pixel is missing."""
     damaged = picture.copy()
     if picture.ndim == 2:

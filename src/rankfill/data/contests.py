@@ -55,7 +55,7 @@ def netflix(path: str | Path | None = None) -> Dataset:
     >>> rf.datasets.netflix("nf_prize_dataset").ratings  # doctest: +SKIP
     Ratings(100,480,507 ratings, 480,189 users, 17,770 items, values 1 to 5)
     """
-    place, files = _found("netflix", path, grouped_files)
+    place, files = _find_files("netflix", path, grouped_files)
     folder = place if place.is_dir() else place.parent
     titles = {int(fields[0]): fields[2] for fields in _table(folder, ("movie_titles.txt", "movie_titles.csv"), ",", 3)}
     return Dataset("netflix", read_grouped(files), titles, {})
@@ -95,7 +95,7 @@ def yahoo_music(name: YahooName, path: str | Path | None = None) -> Dataset:
         raise ValueError(
             f"there is no set {shown(name)} of Yahoo Music; choose one of {', '.join(get_args(YahooName))}"
         )
-    place, files = _found(name, path, {"r1": _files_of_r1, "r2": _files_of_r2, "kddcup": grouped_files}[name])
+    place, files = _find_files(name, path, {"r1": _files_of_r1, "r2": _files_of_r2, "kddcup": grouped_files}[name])
     folder = place if place.is_dir() else place.parent
     titles: dict[int, str] = {}
     genres: dict[int, tuple[str, ...]] = {}
@@ -112,7 +112,7 @@ def yahoo_music(name: YahooName, path: str | Path | None = None) -> Dataset:
     return Dataset(f"yahoo-music-{name}", ratings, titles, genres)
 
 
-def _found(name: str, path: str | Path | None, files_of: Callable[[Path], list[Path]]) -> tuple[Path, list[Path]]:
+def _find_files(name: str, path: str | Path | None, files_of: Callable[[Path], list[Path]]) -> tuple[Path, list[Path]]:
     """The place of a set and its files; a folder that holds the folder of the set will do."""
     own = name if name == "netflix" else f"yahoo-{name}"
     named = os.environ.get("RANKFILL_DATA")

@@ -32,14 +32,14 @@ def fold_of(users: ArrayLike, items: ArrayLike, folds: int, seed: int = 0) -> ND
     array([2])
     """
     check_folds(folds)
-    return _paired(_hashes(as_keys(users)), _hashes(as_keys(items)), folds, seed)
+    return _pair(_hashes(as_keys(users)), _hashes(as_keys(items)), folds, seed)
 
 
 def hashed_folds(ratings: Ratings, folds: int, seed: int = 0) -> NDArray[np.int64]:
     """The fold of each rating, in the order of `ratings.values`, by `fold_of`."""
     check_folds(folds)
     users, items = (_hashes(vocabulary.keys) for vocabulary in (ratings.users, ratings.items))
-    return _paired(users[ratings.user_indices], items[ratings.item_indices], folds, seed)
+    return _pair(users[ratings.user_indices], items[ratings.item_indices], folds, seed)
 
 
 def placed_folds(ratings: Ratings, folds: int, first: int = 0) -> NDArray[np.int64]:
@@ -90,9 +90,9 @@ def check_folds(folds: int) -> None:
         raise ValueError(f"folds must be a whole number of at least 2, found {shown(folds)}; 5 is usual")
 
 
-def _paired(users: NDArray[np.uint64], items: NDArray[np.uint64], folds: int, seed: int) -> NDArray[np.int64]:
+def _pair(users: NDArray[np.uint64], items: NDArray[np.uint64], folds: int, seed: int) -> NDArray[np.int64]:
     start = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    return (_mixed(_mixed(users ^ start) + items) % np.uint64(folds)).astype(np.int64)
+    return (_mix(_mix(users ^ start) + items) % np.uint64(folds)).astype(np.int64)
 
 
 def _hashes(keys: Arrays) -> NDArray[np.uint64]:
@@ -103,20 +103,20 @@ def _hashes(keys: Arrays) -> NDArray[np.uint64]:
     if len(keys) == 1:
         texts = keys[0].astype(f"S{_LONGEST_NUMBER}").view(np.uint8).reshape(-1, _LONGEST_NUMBER)
         terms = (texts.astype(np.uint64) + np.uint64(1)) * _powers(_LONGEST_NUMBER)
-        return _mixed(terms.sum(axis=1, where=texts > 0))
+        return _mix(terms.sum(axis=1, where=texts > 0))
     data, offsets = keys
     lengths = np.diff(offsets)
     places = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
     terms = (data.astype(np.uint64) + np.uint64(1)) * _powers(int(lengths.max(initial=0)))[places]
     sums = np.append(np.uint64(0), np.cumsum(terms))  # wraps around, and so do the differences
-    return _mixed(sums[offsets[1:]] - sums[offsets[:-1]])
+    return _mix(sums[offsets[1:]] - sums[offsets[:-1]])
 
 
 def _powers(n: int) -> NDArray[np.uint64]:
     return np.cumprod(np.full(n, _MULTIPLIER, dtype=np.uint64), dtype=np.uint64)
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Every bit of the result depends on every bit of the number: the finaliser of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)

@@ -109,7 +109,7 @@ def read_ratings(
         positions.pop("timestamp", None)
     found, strings = _read(table, positions, {"user": users, "item": items})
     (own_users, user_indices), (own_items, item_indices) = (
-        _numbered(found, strings, role) for role in ("user", "item")
+        _number_ids(found, strings, role) for role in ("user", "item")
     )
     try:
         return Ratings.from_indices(
@@ -241,7 +241,7 @@ def read_items(path: str | Path, n_columns: int) -> list[tuple[Id, list[str]]]:
     return [(as_id(fields[0]), fields) for _, fields in records]
 
 
-def _numbered(found: Columns, strings: Columns, role: str) -> tuple[Vocabulary, NDArray[np.int32]]:
+def _number_ids(found: Columns, strings: Columns, role: str) -> tuple[Vocabulary, NDArray[np.int32]]:
     """The ids of a side and the row numbers; the column is let go of."""
     column = found.pop(role)
     return (Vocabulary(strings[role]), column) if role in strings else Vocabulary.numbered(column)

@@ -300,12 +300,12 @@ def _distinct_pairs(
         if not lacking.any():
             break
     # Whoever rates nearly everything popular gets the rest from what is left.
-    rest = [_left_over(row, int(lacking[row]), pairs, n_items, random) for row in np.flatnonzero(lacking).tolist()]
+    rest = [_draw_left_over(row, int(lacking[row]), pairs, n_items, random) for row in np.flatnonzero(lacking).tolist()]
     pairs = np.sort(np.concatenate([pairs, *rest]))
     return pairs // n_items, (pairs % n_items).astype(np.int32)
 
 
-def _left_over(
+def _draw_left_over(
     row: int, n: int, pairs: NDArray[np.int64], n_items: int, random: np.random.Generator
 ) -> NDArray[np.int64]:
     begin, end = np.searchsorted(pairs, [row * n_items, (row + 1) * n_items])

@@ -84,7 +84,7 @@ class Vocabulary:
             One row number per id given.
         """
         keys = as_keys(ids)
-        if len(keys) == 1 and (close := _numbered_close(keys[0])) is not None:
+        if len(keys) == 1 and (close := _number_close(keys[0])) is not None:
             return cls.from_keys((close[0],), check=False), close[1]
         codes, distinct = factorize(keys)
         values = distinct[0] if len(distinct) == 1 else decode(distinct)
@@ -252,7 +252,7 @@ def as_keys(ids: ArrayLike) -> Arrays:
     return (np.ascontiguousarray(array, dtype=np.int64),)
 
 
-def _numbered_close(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+def _number_close(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
     """The distinct numbers ascending and the place of each, by a table if they lie close enough together for one."""
     lowest, highest = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
     most = min(4 * len(ids), 2**26)

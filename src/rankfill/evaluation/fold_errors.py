@@ -41,7 +41,7 @@ class FoldErrors:
 
     @property
     def error(self) -> float:
-        scored = self._scored()
+        scored = self._known_errors()
         return float(scored.mean()) if len(scored) else float("nan")
 
     @property
@@ -52,12 +52,12 @@ class FoldErrors:
     @property
     def std_error(self) -> float:
         """The standard error of the error over folds; NaN with fewer than two."""
-        scored = self._scored()
+        scored = self._known_errors()
         if len(scored) < 2 or not np.isfinite(scored).all():
             return float("nan")
         return float(scored.std(ddof=1) / np.sqrt(len(scored)))
 
-    def _scored(self) -> NDArray[np.float64]:
+    def _known_errors(self) -> NDArray[np.float64]:
         return self.errors[~np.isnan(self.errors)]
 
     def _repr_html_(self) -> str:

@@ -120,7 +120,7 @@ class StreamingFolds:
             own = fold_of_each == fold
             if hasattr(model, "users_"):
                 test = batch.select(own)
-                sums = ErrorSums.of(self.measure, test.values, model._predicted(test))
+                sums = ErrorSums.of(self.measure, test.values, model._predict_ratings(test))
                 self.sums[fold], total = self.sums[fold].plus(sums), total.plus(sums)
             model.partial_fit(batch.select(~own))
         return total.error(self.measure)

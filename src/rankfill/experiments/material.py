@@ -51,38 +51,38 @@ def find_material(folder: Path | None, name: str | None, *, quick: bool, genres:
     if name is not None and name not in DATASETS:
         raise ValueError(f"there is no data set {shown(name)}; choose one of {', '.join(DATASETS)}")
     if name is None and quick:
-        return _made_small(genres)
+        return _make_small(genres)
     if name is None:
         try:
             dataset = _READERS[USUAL](folder)
         except FileNotFoundError:
             if genres:
-                return _described(synthetic.film_club(), "synthetic (MovieLens 1M was not found)")
-            return _made("like-ml-1m", "; MovieLens 1M was not found")
-        return _described(dataset, dataset.name)
+                return _describe(synthetic.film_club(), "synthetic (MovieLens 1M was not found)")
+            return _make("like-ml-1m", "; MovieLens 1M was not found")
+        return _describe(dataset, dataset.name)
     if name in _MADE:
-        return _made(name) if not quick else _made_small(genres)
+        return _make(name) if not quick else _make_small(genres)
     dataset = _READERS[name](folder)
     if not quick:
-        return _described(dataset, dataset.name)
+        return _describe(dataset, dataset.name)
     share = min(1.0, (QUICK_RATINGS / len(dataset.ratings)) ** 0.5)
     sample = Dataset(dataset.name, sample_submatrix(dataset.ratings, share, seed=0), dataset.titles, dataset.genres)
-    return _described(sample, f"a sample of {dataset.name}, quick")
+    return _describe(sample, f"a sample of {dataset.name}, quick")
 
 
-def _made_small(genres: bool) -> Material:
+def _make_small(genres: bool) -> Material:
     if genres:
-        return _described(synthetic.film_club(), "synthetic film club, quick")
+        return _describe(synthetic.film_club(), "synthetic film club, quick")
     ratings = synthetic.low_rank(400, 200, QUICK_RATINGS, noise=0.5, signal=0.9, seed=0)
-    return _described(Dataset("synthetic", ratings, {}, {}), "synthetic, quick")
+    return _describe(Dataset("synthetic", ratings, {}, {}), "synthetic, quick")
 
 
-def _made(name: str, why: str = "") -> Material:
+def _make(name: str, why: str = "") -> Material:
     ratings = synthetic.like(_MADE[name])
-    return _described(Dataset(name, ratings, {}, {}), f"synthetic of the shape of {_MADE[name]}{why}")
+    return _describe(Dataset(name, ratings, {}, {}), f"synthetic of the shape of {_MADE[name]}{why}")
 
 
-def _described(dataset: Dataset, words: str) -> Material:
+def _describe(dataset: Dataset, words: str) -> Material:
     ratings = dataset.ratings
     counts = f"{len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
     return Material(dataset, f"{words}: {counts}")

@@ -69,7 +69,7 @@ def _fill_groups(
         taught = _sample(members, rng, GROUP_SAMPLE)
         start = _moments(looks[taught])
         mean, contrast = means[taught], contrasts[taught]
-        prior = _scaled_to(start.scatter, everything.covariance)
+        prior = _scale_to(start.scatter, everything.covariance)
         model = GaussianFactors(rows.shape[1], PENALTY, passes=3, tol=0.0, prior=prior)
         model.fit((rows[taught] - mean) / contrast, init=start)
         filled[asked] = model.fill((rows[asked] - means[asked]) / contrasts[asked]) * contrasts[asked] + means[asked]
@@ -83,7 +83,7 @@ def _moments(looks: Picture) -> Moments:
     return Moments(mean, centred.T @ centred / len(looks))
 
 
-def _scaled_to(scatter: Picture, covariance: Picture) -> Picture:
+def _scale_to(scatter: Picture, covariance: Picture) -> Picture:
     """The covariance scaled to the trace of the scatter; a flat group gets a little."""
     size = max(float(np.trace(scatter)), 1e-6 * len(scatter))
     return covariance * (size / float(np.trace(covariance)))

@@ -27,13 +27,13 @@ class HoledTable:
         self._n_columns = values.shape[1]
         indptr = np.concatenate([[0], np.cumsum(holes.sum(axis=1))])
         self._holes = _native.Pattern(indptr, np.nonzero(holes)[1].astype(np.int32))
-        self._padded = _padded(values)
-        self._padded[:, : self._n_columns][holes] = 0.0
+        self._pad = _pad(values)
+        self._pad[:, : self._n_columns][holes] = 0.0
 
     @property
     def values(self) -> NDArray[np.float64]:
         """The table as it is now, to be looked at or moved in place."""
-        return self._padded[:, : self._n_columns]
+        return self._pad[:, : self._n_columns]
 
     def fill(self, precision: NDArray[np.float64]) -> NDArray[np.float64]:
         """Puts into every hole its expectation given the known entries of its row, −Λ_JJ⁻¹ Λ_JO x_O.
@@ -41,12 +41,12 @@ class HoledTable:
         `precision` is Λ, the inverse of the covariance of the columns. Returns Σ Λ_JJ⁻¹ over the rows: what the filled
         table lacks in covariance.
         """
-        sums = _native.fill_rows(self._holes, self._padded, _padded(precision), get_threads(), instruction_set())
+        sums = _native.fill_rows(self._holes, self._pad, _pad(precision), get_threads(), instruction_set())
         upper = np.triu(sums[:, : self._n_columns])
         return upper + np.triu(upper, 1).T
 
 
-def _padded(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def _pad(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     wide = np.zeros((len(matrix), -(-matrix.shape[1] // LANES) * LANES))
     wide[:, : matrix.shape[1]] = matrix
     return wide

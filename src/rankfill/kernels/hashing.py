@@ -58,7 +58,7 @@ class HashedKeys:
         if check and len(arrays) == 2:
             _native.check_strings(*arrays)
         self._columns = tuple(Growing(array) for array in arrays)
-        self.view = self._rehashed(len(arrays[-1]))
+        self.view = self._rehash(len(arrays[-1]))
         if (repeated := self.view.enter(0)) >= 0:
             raise ValueError(f"keys must be distinct, found key {repeated} among those before it")
 
@@ -72,7 +72,7 @@ class HashedKeys:
             self._append(distinct)
             count = len(known) + _count(distinct)
             if 2 * count > len(known.slots):
-                grown = self._rehashed(2 * count)
+                grown = self._rehash(2 * count)
                 grown.enter(0)
             else:
                 grown = KeyView(known.slots, self._arrays())
@@ -84,7 +84,7 @@ class HashedKeys:
     def _arrays(self) -> Arrays:
         return tuple(column.array for column in self._columns)
 
-    def _rehashed(self, room: int) -> KeyView:
+    def _rehash(self, room: int) -> KeyView:
         return KeyView(np.full(_native.slots_for(room), -1, dtype=np.int32), self._arrays())
 
     def _append(self, keys: Arrays) -> None:

@@ -20,7 +20,7 @@ Real = TypeVar("Real", np.float32, np.float64)
 def sparse_entries(rows: Rows, left: NDArray[Real], right: NDArray[Real]) -> NDArray[Real]:
     """left[row]·right[column] of every entry."""
     product: Any = _native.sparse_entries if left.dtype == np.float64 else _native.sparse_entries_float
-    wide = (_padded(block) for block in (left, right))
+    wide = (_pad(block) for block in (left, right))
     entries: NDArray[Real] = product(rows.pattern, *wide, get_threads(), instruction_set())
     return entries
 
@@ -43,7 +43,7 @@ def sparse_gram(rows: Rows, values: NDArray[Real], columns: Rows, column_values:
     return result
 
 
-def _padded(block: NDArray[Real]) -> NDArray[Real]:
+def _pad(block: NDArray[Real]) -> NDArray[Real]:
     """The same rows with zeros up to a multiple of 16 columns."""
     n, width = block.shape
     if width % LANES == 0 < width:

@@ -78,7 +78,7 @@ def spectral_bound(matrix: SparseMatrix, seed: int = 0, slack: float = 1e-5) -> 
     if scale == 0.0:
         return 0.0
     if not _gram_fits(unit):
-        return scale * _enclosed(unit, seed, lambda lower: (1 + max(slack, _SLACK)) * lower)[1]
+        return scale * _enclose(unit, seed, lambda lower: (1 + max(slack, _SLACK)) * lower)[1]
     gram = unit.gram()
     rounding = _rounding(gram)
     square = _largest_eigenvalue(gram) if len(gram) <= _DENSE_LIMIT else _proved_square(unit, gram, slack, seed)
@@ -106,7 +106,7 @@ def is_spectral_bound(matrix: SparseMatrix, bound: float, seed: int = 0) -> bool
         return scale == 0.0 <= bound
     target = bound / scale
     if not _gram_fits(unit):
-        return _enclosed(unit, seed, lambda _: target)[1] <= target
+        return _enclose(unit, seed, lambda _: target)[1] <= target
     gram = unit.gram()
     return _is_bound(gram, target**2 - _rounding(gram))
 
@@ -152,7 +152,7 @@ def _is_bound(gram: NDArray[np.float64], bound: float) -> bool:
     return bool(scipy.linalg.lapack.dpotrf(gram.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
-def _enclosed(matrix: Operator, seed: int, goal: Callable[[float], float]) -> tuple[float, float]:
+def _enclose(matrix: Operator, seed: int, goal: Callable[[float], float]) -> tuple[float, float]:
     """Numbers below and above σ₁; the search ends when the second is at most `goal` of the first, or cannot be."""
     squared = _on_smaller_side(matrix)
     start = start_block(min(matrix.shape), _COLUMNS, (seed, _STREAM))

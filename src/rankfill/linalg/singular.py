@@ -46,7 +46,7 @@ def leading_pairs(matrix: Operator, k: int, seed: int = 0, tol: float = 0.0) -> 
     """
     n, m = matrix.shape
     if min(n, m) <= max(_DENSE_LIMIT, 2 * k):
-        left, values, right = scipy.linalg.svd(_written_out(matrix), full_matrices=False, check_finite=False)
+        left, values, right = scipy.linalg.svd(_write_out(matrix), full_matrices=False, check_finite=False)
         return SingularPairs(left[:, :k], values[:k], right[:k].T)
     operator = scipy.sparse.linalg.LinearOperator(
         matrix.shape,
@@ -132,6 +132,6 @@ def _new_directions(basis: Block, block: Block) -> Block:
     return block
 
 
-def _written_out(matrix: Operator) -> Block:
+def _write_out(matrix: Operator) -> Block:
     n, m = matrix.shape
     return matrix.times(np.eye(m)) if m <= n else matrix.transposed_times(np.eye(n)).T

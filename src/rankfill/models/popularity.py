@@ -111,7 +111,7 @@ class Popularity(FactorModel):
     ) -> None:
         with Training(self, validation, callbacks) as training:
             for _ in training.epochs():
-                votes = self._counted(ratings)
+                votes = self._count_votes(ratings)
                 self._votes = votes.astype(np.float32)
                 scores = np.bincount(ratings.item_indices, weights=votes, minlength=ratings.n_items)
                 users = padded_copy(np.ones((ratings.n_users, 1)))
@@ -119,7 +119,7 @@ class Popularity(FactorModel):
                 train = self._error(ratings)
                 training.report(train, train)
 
-    def _counted(self, ratings: Ratings) -> NDArray[np.float64]:
+    def _count_votes(self, ratings: Ratings) -> NDArray[np.float64]:
         """How much each rating counts."""
         liked = liked_entries(ratings, "above-user-mean")
         if self.half_life is None or ratings.timestamps is None:
@@ -136,9 +136,9 @@ class Popularity(FactorModel):
         scores = np.bincount(items, weights=self._votes, minlength=len(self.items_))
         self._items = Growing(padded_copy(scores[:, None].astype(np.float64)))
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Leaves out the weight of each rating where the history is left out."""
-        parts = super()._packed(history)
+        parts = super()._pack(history)
         if not history:
             parts.tensors["votes"] = self._votes[:0]
         return parts

@@ -42,8 +42,8 @@ def top_share(
     def count(entries: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.add.reduceat(entries, starts, dtype=np.int64)
 
-    best, level = _cut(ratings[kept], users, starts, k)
-    chosen, drawable = _cut(predictions[kept], users, starts, k)
+    best, level = _mark_top(ratings[kept], users, starts, k)
+    chosen, drawable = _mark_top(predictions[kept], users, starts, k)
     places, draws, urn = k - count(best), k - count(chosen), count(drawable)
     found_best = count(best & chosen) + count(best & drawable) * draws / urn
     found_level = _mean_capped_draw(count(level & chosen), places, urn, count(level & drawable), draws)
@@ -51,7 +51,7 @@ def top_share(
     return shares
 
 
-def _cut(
+def _mark_top(
     values: NDArray[np.floating], users: NDArray[np.integer], starts: NDArray[np.integer], k: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Marks the entries above the k-th largest of their user, and those equal to it."""

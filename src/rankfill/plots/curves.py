@@ -84,13 +84,13 @@ def _by_name(histories: Any) -> dict[str, History]:
             raise ValueError(f"{name} has no passes to draw; fit the model first")
     if not curves:
         raise ValueError("there is nothing to draw; give at least one fitted model")
-    measures = {_drawn(report) for history in curves.values() for report in history}
+    measures = {_measure_of(report) for history in curves.values() for report in history}
     if len(measures) > 1:
         raise ValueError(f"one picture shows one measure, found {' and '.join(sorted(measures))}; draw them apart")
     return curves
 
 
-def _drawn(report: EpochReport) -> str:
+def _measure_of(report: EpochReport) -> str:
     return report.measure if report.validation is None else report.validation_measure
 
 
@@ -130,7 +130,7 @@ def _dress(axes: Axes, curves: Mapping[str, History], title_pad: float) -> None:
     axes.set_xticks([1, *(tick for tick in round_passes if 1 < tick <= last)])
     little_ink(axes, "pass")
     axes.margins(y=0.08)
-    measure = _drawn(next(iter(curves.values()))[0])
+    measure = _measure_of(next(iter(curves.values()))[0])
     axes.set_title(measure.upper(), loc="left", fontsize=10, color=INK, fontweight="bold", y=1, pad=title_pad)
     if len(curves) > 1 and any(report.validation is not None for history in curves.values() for report in history):
         axes.set_title("bold: validation, thin: training", loc="right", fontsize=8.5, color=MUTED, y=1, pad=title_pad)

@@ -46,7 +46,7 @@ def trace_plot(model: BayesianMF, path: PathLike | None = None) -> Figure:
         for number, trace in enumerate(traces[:, :, place]):
             axes.plot(_sweeps(trace), trace, color=COLOURS[number % len(COLOURS)], linewidth=1)
         axes.axvline(model.burn_in + 0.5, color=MUTED, linewidth=1, linestyle=(0, (5, 4)), zorder=1)
-        axes.set_title(f"{_NAMES[name]}{_said(found, name)}", fontsize=9.5, color=INK, loc="left")
+        axes.set_title(f"{_NAMES[name]}{_diagnosis_words(found, name)}", fontsize=9.5, color=INK, loc="left")
         little_ink(axes, "sweep" if place else "")
     return finish(figure, path)
 
@@ -55,7 +55,7 @@ def _sweeps(trace: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.arange(1, len(trace) + 1)
 
 
-def _said(found: Mapping[str, Diagnosis], name: str) -> str:
+def _diagnosis_words(found: Mapping[str, Diagnosis], name: str) -> str:
     diagnosis = found[name]
     if math.isnan(diagnosis.r_hat):
         return ""

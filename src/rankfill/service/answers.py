@@ -29,27 +29,27 @@ class Answers:
         with self._writer.turns.reading(patient=explain):
             learning = self._writer.learning
             if not learning.knows(user):
-                return self._about(user=user, known=False, fallback="popular", items=self._popular(n))
+                return self._with_sequence(user=user, known=False, fallback="popular", items=self._popular(n))
             found = learning.recommend(user, n, exclude_seen)
             rated = getattr(found, "ratings", None)
-            lists = self._listed(found.items[0], found.scores[0], None if rated is None else rated[0])
+            lists = self._entries(found.items[0], found.scores[0], None if rated is None else rated[0])
             if explain:
                 for entry in lists:
                     entry["reasons"] = self._reasons(learning.explain(user, entry["item"]))
-            return self._about(user=user, known=True, items=lists)
+            return self._with_sequence(user=user, known=True, items=lists)
 
     def recommend_for(self, ratings: Ratings, n: int) -> dict[str, Any]:
         """A list for somebody who is described by ratings; nothing is kept of it."""
         with self._writer.turns.reading(patient=True):
             found = self._writer.learning.model.recommend(ratings, n=n)
-            return self._about(items=self._listed(found.items[0], found.scores[0], None))
+            return self._with_sequence(items=self._entries(found.items[0], found.scores[0], None))
 
     def predict(self, user: Id, items: list[Id]) -> dict[str, Any]:
         """The predicted ratings of a user."""
         with self._writer.turns.reading():
             predicted = self._writer.learning.predict(user, items)
             entries = [{"item": item, "rating": value} for item, value in zip(items, predicted, strict=True)]
-            return self._about(user=user, known=self._writer.learning.knows(user), predictions=entries)
+            return self._with_sequence(user=user, known=self._writer.learning.knows(user), predictions=entries)
 
     def similar(self, item: Id, n: int) -> dict[str, Any]:
         """The items most similar to one."""
@@ -58,8 +58,8 @@ class Answers:
             if model.items_.row_of(item) < 0:
                 raise Refused(f"item {item} is not known", 404)
             found = model.similar_items(item, n=n)
-            return self._about(
-                item=item, title=self.titles.get(item), items=self._listed(found[0][0], found[1][0], None)
+            return self._with_sequence(
+                item=item, title=self.titles.get(item), items=self._entries(found[0][0], found[1][0], None)
             )
 
     def explain(self, user: Id, item: Id) -> dict[str, Any]:
@@ -74,12 +74,12 @@ class Answers:
             parts = [
                 {
                     "kind": part.kind,
-                    "name": self._named(part.kind, part.id, part.name),
+                    "name": self._title_of(part.kind, part.id, part.name),
                     "adds": _plain(part.contribution),
                 }
                 for part in found.parts
             ]
-            return self._about(
+            return self._with_sequence(
                 user=user,
                 item=item,
                 title=self.titles.get(item),
@@ -111,7 +111,7 @@ class Answers:
         """All that is known about a user: events of the log, and what was rated before there was one."""
         with self._writer.turns.reading():
             known, rated = self._writer.learning.knows(user), self._writer.learning.rated_by(user)
-            answer = self._about(user=user, known=known)
+            answer = self._with_sequence(user=user, known=known)
         events = self._writer.log.of_user(user)
         if not known and not events:
             raise Refused(f"user {user} is not known", 404)
@@ -125,7 +125,7 @@ class Answers:
     def items(self, words: str, n: int) -> dict[str, Any]:
         """Items whose title or id holds the words, most rated first."""
         with self._writer.turns.reading():
-            model, answer = self._writer.learning.model, self._about()
+            model, answer = self._writer.learning.model, self._with_sequence()
             ids, counts = model.items_.ids().tolist(), model._item_counts.array.copy()
         wanted = words.casefold()
         found = [row for row, item in enumerate(ids) if wanted in f"{self.titles.get(item, '')} {item}".casefold()]
@@ -143,14 +143,14 @@ class Answers:
     def users(self, words: str, n: int) -> dict[str, Any]:
         """Users whose id begins with the words."""
         with self._writer.turns.reading():
-            users, answer = self._writer.learning.model.users_.frozen(), self._about()
+            users, answer = self._writer.learning.model.users_.frozen(), self._with_sequence()
         found = islice((user for user in users if str(user).startswith(words)), n)
         return answer | {"users": list(found)}
 
-    def _about(self, **answer: Any) -> dict[str, Any]:
+    def _with_sequence(self, **answer: Any) -> dict[str, Any]:
         return {"sequence": self._writer.applied, **answer}
 
-    def _listed(self, items: Any, scores: Any, ratings: Any) -> list[dict[str, Any]]:
+    def _entries(self, items: Any, scores: Any, ratings: Any) -> list[dict[str, Any]]:
         return [
             {"item": item, "title": self.titles.get(item), "score": _plain(score)}
             | ({} if ratings is None else {"rating": _plain(ratings[place])})
@@ -179,13 +179,13 @@ class Answers:
             {
                 "kind": parts[place].kind,
                 "item": parts[place].id if parts[place].kind == "rating" else None,
-                "name": self._named(parts[place].kind, parts[place].id, parts[place].name),
+                "name": self._title_of(parts[place].kind, parts[place].id, parts[place].name),
                 "adds": _plain(parts[place].contribution),
             }
             for place in best
         ]
 
-    def _named(self, kind: str, identity: Id | None, name: str) -> str:
+    def _title_of(self, kind: str, identity: Id | None, name: str) -> str:
         return self.titles.get(identity, name) if kind in ("rating", "item") and identity is not None else name
 
 

@@ -73,7 +73,7 @@ class App:
         self._token = None if token is None else f"Bearer {token}".encode()
         self._others = Starlette(
             routes=self._routes(),
-            exception_handlers={Refused: _refused, HTTPException: _http_error, ClientDisconnect: _gone},
+            exception_handlers={Refused: _refusal_response, HTTPException: _http_error, ClientDisconnect: _gone},
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +108,7 @@ class App:
     async def _take_ratings(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await _read(receive, self._limits)
-            events, names = read_events(_parsed(body), self._rule, self._writer.now(), self._limits.batch)
+            events, names = read_events(_parse(body), self._rule, self._writer.now(), self._limits.batch)
             answer = await self._submit(Submission(events, names))
         except Refused as refusal:
             await _reply(send, refusal.status, {"error": str(refusal)}, _retry(refusal))
@@ -142,7 +142,7 @@ class App:
         ]
 
     async def take_back(self, request: Request) -> Response:
-        body = _parsed(await _read(request.receive, self._limits))
+        body = _parse(await _read(request.receive, self._limits))
         if not isinstance(body, dict):
             raise Refused(f"say which rating: an object with user and item, found {shown(body)}")
         user, item = self._rule.user(body.get("user")), self._rule.item(body.get("item"))
@@ -161,7 +161,7 @@ class App:
         items = [self._rule.item_in_path(text) for text in request.query_params.getlist("item")]
         if not 0 < len(items) <= MOST_LISTED:
             raise Refused(f"name 1 to {MOST_LISTED} items: ?user=…&item=…&item=…")
-        return _json(self._answers.predict(self._rule.user_in_path(_asked(request, "user")), items))
+        return _json(self._answers.predict(self._rule.user_in_path(_required(request, "user")), items))
 
     async def recommend(self, request: Request) -> Response:
         user = self._rule.user_in_path(request.path_params["user"])
@@ -171,7 +171,7 @@ class App:
         return _json(self._answers.recommend(user, _count(request), seen, False))
 
     async def recommend_for(self, request: Request) -> Response:
-        body = _parsed(await _read(request.receive, self._limits))
+        body = _parse(await _read(request.receive, self._limits))
         rows = body.get("ratings") if isinstance(body, dict) else None
         if not isinstance(rows, list):
             raise Refused('describe a person: {"ratings": [{"item": …, "rating": …}, …], "n": 10}')
@@ -190,8 +190,8 @@ class App:
         return _json(await run_in_threadpool(self._answers.similar, item, _count(request)))
 
     async def explain(self, request: Request) -> Response:
-        user = self._rule.user_in_path(_asked(request, "user"))
-        item = self._rule.item_in_path(_asked(request, "item"))
+        user = self._rule.user_in_path(_required(request, "user"))
+        item = self._rule.item_in_path(_required(request, "item"))
         return _json(await run_in_threadpool(self._answers.explain, user, item))
 
     async def topics(self, request: Request) -> Response:
@@ -200,7 +200,7 @@ class App:
     async def items(self, request: Request) -> Response:
         if request.method == "GET":
             return _json(await run_in_threadpool(self._answers.items, _words(request), _count(request, 20)))
-        body = _parsed(await _read(request.receive, self._limits))
+        body = _parse(await _read(request.receive, self._limits))
         titles, features = read_items(body, self._rule, self._limits.batch)
         answer = await self._submit(Submission(deed=lambda: self._writer.put_items(titles, features)))
         self._answers.titles.update(titles)
@@ -293,14 +293,14 @@ async def _read(receive: Receive, limits: Limits) -> bytes:
         raise Refused(f"the request did not arrive within {limits.seconds:g} seconds", 408) from None
 
 
-def _parsed(body: bytes) -> Any:
+def _parse(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Refused(f"the request is not JSON: {error}", 400) from None
 
 
-def _asked(request: Request, name: str) -> str:
+def _required(request: Request, name: str) -> str:
     value = request.query_params.get(name)
     if not value:
         raise Refused(f"say which {name}: ?{name}=…")
@@ -343,7 +343,7 @@ async def _reply(send: Send, status: int, answer: Any, headers: list[tuple[bytes
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refusal_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     response = _json({"error": str(error)}, error.status)
     response.raw_headers.extend(_retry(error))

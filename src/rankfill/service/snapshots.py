@@ -22,7 +22,7 @@ class Frozen:
     """All that a model knows, in arrays of its own: it may go on learning while they are written."""
 
     def __init__(self, model: Model) -> None:
-        parts = model._packed(history=False)
+        parts = model._pack(history=False)
         self._parts = Parts({name: _own(name, each) for name, each in parts.tensors.items()}, parts.words)
         self._seen = None if model._seen is None else model._seen.copied()
 

@@ -145,7 +145,7 @@ class Writer(threading.Thread):
             if len(events):
                 self.log.append(events, names)
         except sqlite3.Error as error:
-            self._tell(group, [_not_written(error)] * len(group))
+            self._tell(group, [_write_failure(error)] * len(group))
             return
         committed = time.perf_counter()
         self._learn(events)
@@ -194,7 +194,7 @@ class Writer(threading.Thread):
         except Refused as refusal:
             answer = refusal
         except sqlite3.Error as error:
-            answer = _not_written(error)
+            answer = _write_failure(error)
         self._tell([submission], [answer])
 
     def _go_on(self) -> None:
@@ -281,7 +281,7 @@ class Writer(threading.Thread):
             self.troubles = [*self.troubles, f"no snapshot at {sequence}: {error}"][-_TROUBLES:]
 
 
-def _not_written(error: sqlite3.Error) -> Refused:
+def _write_failure(error: sqlite3.Error) -> Refused:
     full = "full" in str(error)
     message = "the disk is full" if full else f"the log cannot be written: {error}"
     return Refused(f"{message}; nothing of this request was taken", 507 if full else 503)

@@ -57,15 +57,15 @@ class Pack:
         parts: list[tuple[NDArray[Any], ...]] = []
         n = 0
         for batch in batches:
-            parts.append(self._numbered(batch))
+            parts.append(self._number_rows(batch))
             n += len(parts[-1][0])
             if n >= _AT_ONCE:
-                yield from self._packed(parts)
+                yield from self._pack(parts)
                 parts, n = [], 0
         if n:
-            yield from self._packed(parts)
+            yield from self._pack(parts)
 
-    def _numbered(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], ...]:
+    def _number_rows(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], ...]:
         users = self.users.index(_ids(batch.column(0)))
         items = self.items.index(_ids(batch.column(1)))
         values = np.ones(len(users), np.float32)
@@ -74,7 +74,7 @@ class Pack:
                 values = batch.column(2).to_numpy(zero_copy_only=False).astype(np.float32)
         return (users, items, values) if self.side == "user" else (items, users, values)
 
-    def _packed(self, parts: list[tuple[NDArray[Any], ...]]) -> Iterator[pa.RecordBatch]:
+    def _pack(self, parts: list[tuple[NDArray[Any], ...]]) -> Iterator[pa.RecordBatch]:
         own, other, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         block = np.searchsorted(self.division.bounds, own, side="right") - 1
         order = np.argsort(block, kind="stable")

@@ -53,15 +53,15 @@ class Exchange:
         """The answers of all blocks, as of `HalfPass`."""
         strides, carried = (moving.shape[1], fixed.shape[1]), Factors(fixed).columns
         send, move = Send(carried.shape[1]), Move(step, strides, carried.shape[1], transforms)
-        messages = _joined(self._handed_out(carried, self.fixed), self.routes, send, MESSAGE)
+        messages = _join(self._hand_out(carried, self.fixed), self.routes, send, MESSAGE)
         if step.goes_on:
-            begun = self._handed_out(Factors(moving).columns, self.moving).selectExpr(
+            begun = self._hand_out(Factors(moving).columns, self.moving).selectExpr(
                 "key", "true AS own", "first", "rows"
             )
             messages = messages.union(begun)
-        return _joined(self.local, messages.repartition(len(self.moving.keys), "key"), move, ANSWER).toArrow()
+        return _join(self.local, messages.repartition(len(self.moving.keys), "key"), move, ANSWER).toArrow()
 
-    def _handed_out(self, rows: NDArray[np.float32], division: Division) -> Any:
+    def _hand_out(self, rows: NDArray[np.float32], division: Division) -> Any:
         """The rows of a side as a frame, one value for each block."""
         columns: dict[str, list[Any]] = {"key": division.keys[: division.n_blocks].tolist(), "first": [], "rows": []}
         for first, last in pairwise(division.bounds.tolist()):
@@ -77,7 +77,7 @@ class Exchange:
         self.local.unpersist()
 
 
-def _joined(left: Any, right: Any, task: Join, schema: str) -> Any:
+def _join(left: Any, right: Any, task: Join, schema: str) -> Any:
     """Blocks of two frames with the same key, put together by a task."""
     join = left.groupBy("key").cogroup(right.groupBy("key"))
     return join.applyInArrow(lambda left, right: task(left, right), schema)  # Spark counts arguments, self among them

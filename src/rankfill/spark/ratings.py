@@ -158,13 +158,13 @@ class ClusterRatings(Ratings):
 
     @cached_property
     def by_user(self) -> CountedRows:  # type: ignore[override]
-        return self._counted("user")
+        return self._count_rows("user")
 
     @cached_property
     def by_item(self) -> CountedRows:  # type: ignore[override]
-        return self._counted("item")
+        return self._count_rows("item")
 
-    def _counted(self, side: Side) -> CountedRows:
+    def _count_rows(self, side: Side) -> CountedRows:
         checksum = np.array(self._summaries[side]["checksum"], np.int64).sum(keepdims=True)
         return CountedRows(self._counts[side], checksum)
 

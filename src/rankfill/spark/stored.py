@@ -43,7 +43,7 @@ class Source:
         """The numbers of the first rows of blocks, and the blocks."""
         for piece in pieces(batches):
             first = piece["first"].as_py()
-            arrays = self._kept(first, piece) if "ratings" in piece else self._found(first)
+            arrays = self._keep_arrays(first, piece) if "ratings" in piece else self._find_arrays(first)
             if arrays is None:
                 continue
             indptr, indices, values = arrays
@@ -61,7 +61,7 @@ class Source:
         folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
         return Path(folder, self.name, f"{first}.{name}")
 
-    def _kept(self, first: int, piece: dict[str, pa.Scalar]) -> list[NDArray]:  # type: ignore[type-arg]
+    def _keep_arrays(self, first: int, piece: dict[str, pa.Scalar]) -> list[NDArray]:  # type: ignore[type-arg]
         """The arrays in a row of the frame, from now on in files; the ratings come last, so that they tell."""
         arrays = [from_bytes(piece[name], dtype) for name, dtype in _ARRAYS.items()]
         try:
@@ -74,7 +74,7 @@ class Source:
             pass  # without room for files blocks come from Spark every time
         return arrays
 
-    def _found(self, first: int) -> list[NDArray] | None:  # type: ignore[type-arg]
+    def _find_arrays(self, first: int) -> list[NDArray] | None:  # type: ignore[type-arg]
         if not self._file(first, "ratings").exists():
             return None
         return [np.memmap(self._file(first, name), dtype, mode="r") for name, dtype in _ARRAYS.items()]

@@ -105,9 +105,9 @@ class Search:
             learned=trial.learned + len(learner.history_),
             seconds=trial.seconds + time.perf_counter() - started,
         )
-        self.report(Progress(self.trials, self._done, self._planned(), time.perf_counter() - self._started))
+        self.report(Progress(self.trials, self._done, self._expected_fits(), time.perf_counter() - self._started))
 
-    def _planned(self) -> int:
+    def _expected_fits(self) -> int:
         """The expected number of fits; how many paths a later rung has is known, how long they are is not."""
         longest, n = max(map(len, self.paths)), len(self.paths)
         total = sum(map(len, self.paths))

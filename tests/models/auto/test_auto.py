@@ -293,7 +293,7 @@ def test_a_file_holds_what_models_share_once(ratings, fitted, tmp_path):
     assert loaded.choices_ == fitted.choices_
     assert repr(loaded.choices_) == repr(fitted.choices_)
     assert repr(loaded.predictor_) == repr(fitted.predictor_)
-    parts = fitted._packed(history=True).tensors
+    parts = fitted._pack(history=True).tensors
     assert "seen_items" in parts
     assert "predictor.seen_items" not in parts
     newcomer = rf.Ratings.from_arrays([7, 7], [0, 2], [5.0, 5.0])

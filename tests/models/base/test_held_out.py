@@ -54,7 +54,7 @@ def ratings():
 
 
 def bias(shrinkage, part):
-    return rf.Bias(shrinkage=shrinkage).fit(part)._predicted
+    return rf.Bias(shrinkage=shrinkage).fit(part)._predict_ratings
 
 
 def test_the_choice_is_the_least_error_on_one_rating_in_so_many(ratings):
@@ -78,7 +78,7 @@ def test_the_choice_is_the_least_error_on_one_rating_in_so_many(ratings):
 
 def test_the_first_candidate_that_does_not_lose_to_the_baseline_is_good(ratings):
     def mean_only(part):
-        return rf.Bias(effects="none").fit(part)._predicted
+        return rf.Bias(effects="none").fit(part)._predict_ratings
 
     def learn(value, part):
         return (lambda rest: np.full(len(rest), value)) if value > 4 else bias(value, part)
@@ -119,7 +119,7 @@ def test_an_interruption_ends_the_search(ratings):
         def stop(report):
             raise KeyboardInterrupt
 
-        return rf.ALS(rank=2, penalty=value).fit(part, callbacks=[stop])._predicted
+        return rf.ALS(rank=2, penalty=value).fit(part, callbacks=[stop])._predict_ratings
 
     with pytest.raises(KeyboardInterrupt):
         choose_held_out(ratings, (1.0, 2.0), interrupted)

@@ -107,7 +107,7 @@ def test_what_days_add_is_recovered_and_evaluate_goes_by_the_times_of_the_rating
     assert model.noise_ == pytest.approx(0.3, rel=0.1)
     assert error(rf.BayesianMF(rank=4, sweeps=50, clip=False).fit(train), test) > 1.0
     predicted = model.predict(*pairs_of(test), timestamps=test.timestamps)
-    np.testing.assert_array_equal(predicted, model._predicted(test))
+    np.testing.assert_array_equal(predicted, model._predict_ratings(test))
 
 
 def test_predictions_without_a_time_are_the_mean_over_the_times_at_which_the_user_has_rated(fitted):
@@ -156,7 +156,7 @@ def test_saved_and_without_some_users_it_answers_as_before(fitted, tmp_path):
     model, _, test = fitted
     model.save(tmp_path / "m.rankfill")
     read = rf.load(tmp_path / "m.rankfill")
-    np.testing.assert_array_equal(read._predicted(test), model._predicted(test))
+    np.testing.assert_array_equal(read._predict_ratings(test), model._predict_ratings(test))
     before = model.predict([5, 6], [1, 2], timestamps=DAY)
     read.forget([0, 1])
     np.testing.assert_array_equal(read.predict([5, 6], [1, 2], timestamps=DAY), before)
@@ -167,9 +167,9 @@ def test_bits_do_not_depend_on_the_threads_nor_on_an_interruption(tmp_path):
     found, before = [], rf.get_threads()
     for threads in (1, 2, 8, before):
         rf.set_threads(threads)
-        found.append(rf.BayesianMF(rank=3, sweeps=6, time=True).fit(train)._predicted(test))
+        found.append(rf.BayesianMF(rank=3, sweeps=6, time=True).fit(train)._predict_ratings(test))
     rf.BayesianMF(rank=3, sweeps=4, time=True).fit(train, checkpoint=tmp_path)
-    found.append(rf.BayesianMF(rank=3, sweeps=6, time=True).fit(train, checkpoint=tmp_path)._predicted(test))
+    found.append(rf.BayesianMF(rank=3, sweeps=6, time=True).fit(train, checkpoint=tmp_path)._predict_ratings(test))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
 

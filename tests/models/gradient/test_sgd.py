@@ -23,7 +23,7 @@ def test_every_step_finds_the_factors(ratings, step):
     """Noise of 0.2 is about all that is left; the effects alone leave 0.66. Steps that fall as 1/t are slower."""
     rate = {"adagrad": 0.2, "line-search": 1.0}.get(step, 0.05)
     model = rf.SGD(rank=3, step=step, rate=rate, penalty=0.01, shrinkage=0.1, passes=100, tol=None).fit(ratings)
-    assert rmse(ratings.values, model._predicted(ratings)) < (0.4 if step == "inverse" else 0.22)
+    assert rmse(ratings.values, model._predict_ratings(ratings)) < (0.4 if step == "inverse" else 0.22)
     assert rf.Bias().fit(ratings).history_[-1].train > 0.6
 
 
@@ -33,7 +33,7 @@ def test_every_loss_finds_the_factors(ratings, loss):
     model = rf.SGD(rank=3, loss=loss, epsilon=0.2, penalty=0.01, shrinkage=0.1, passes=100, tol=None).fit(ratings)
     assert model.measure == ("mae" if loss in ("absolute", "epsilon-insensitive") else "rmse")
     assert model.history_[-1].measure == model.measure
-    assert mae(ratings.values, model._predicted(ratings)) < 0.16
+    assert mae(ratings.values, model._predict_ratings(ratings)) < 0.16
 
 
 def test_logistic_loss_tells_likes_from_dislikes(ratings):
@@ -56,7 +56,7 @@ def test_fit_is_the_twins_pass_by_pass(ratings):
     shape = ratings.n_users, ratings.n_items
     grid = make_grid(ratings.user_indices, ratings.item_indices, start._targets(ratings.values), shape, 5)
     rows, memory = start._to_units(), (start._user_memory.array, start._item_memory.array)
-    held = start._held(ratings.by_user.counts()), start._held(ratings.by_item.counts())
+    held = start._round_penalties(ratings.by_user.counts()), start._round_penalties(ratings.by_item.counts())
     for epoch in (1, 2, 3):
         strata = np.random.default_rng(order_seed(5, epoch)).permutation(grid.groups).astype(np.int32)
         sums = reference_gradients.gradient_pass(
@@ -86,7 +86,7 @@ def test_averaging_a_step_is_the_mean_of_each_row_over_its_rounds(ratings, size)
     start._begin_rounds(len(ratings))
     grid = make_grid(ratings.user_indices, ratings.item_indices, start._targets(ratings.values), ratings.shape, 5)
     rows, memory = start._to_units(), (start._user_memory.array, start._item_memory.array)
-    held = start._held(ratings.by_user.counts()), start._held(ratings.by_item.counts())
+    held = start._round_penalties(ratings.by_user.counts()), start._round_penalties(ratings.by_item.counts())
     means = RowMeans.of(rows[0]), RowMeans.of(rows[1])
     for epoch in (1, 2, 3):
         strata = np.random.default_rng(order_seed(5, epoch)).permutation(grid.groups).astype(np.int32)

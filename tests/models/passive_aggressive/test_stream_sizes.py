@@ -23,7 +23,7 @@ def part(stream, begin, end):
 
 def error_on_the_rest(model, stream):
     rest = part(stream, N_LEARNED, None)
-    return float(np.sqrt(np.mean((model._predicted(rest).astype(float) - rest.values) ** 2)))
+    return float(np.sqrt(np.mean((model._predict_ratings(rest).astype(float) - rest.values) ** 2)))
 
 
 def with_first(stream, first, size):

@@ -156,7 +156,7 @@ def _cell(value: Any) -> Cell:
         text = value.strip()
         return None if text.lower() in _NOTHING else text
     if isinstance(value, list | tuple | set | np.ndarray):
-        return [_written(part) for part in map(_cell, value) if isinstance(part, str | float)]
+        return [_category(part) for part in map(_cell, value) if isinstance(part, str | float)]
     if isinstance(value, datetime.date):  # a datetime, too; that of pandas may be "not a time"
         return None if value != value else value.isoformat()
     try:
@@ -191,13 +191,13 @@ def _parts(cell: Cell, kind: str) -> list[str]:
         return []
     if isinstance(cell, list):
         return cell
-    text = _written(cell)
+    text = _category(cell)
     if kind == "category":
         return [text]
     return [part for each in text.split(SEPARATOR) if (part := each.strip()).lower() not in _NOTHING]
 
 
-def _written(cell: str | float) -> str:
+def _category(cell: str | float) -> str:
     """A category that is written as a number has one name, whether it is read from a text or from a table."""
     if isinstance(cell, str):
         return cell

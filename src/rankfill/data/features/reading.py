@@ -107,7 +107,7 @@ def read_features(
                 "keep one line for each id"
             )
     others = {name: rows[place] for place, name in enumerate(names) if name != column}
-    if like is not None and (wanted := _used(like)) and not wanted & set(others):
+    if like is not None and (wanted := _used_columns(like)) and not wanted & set(others):
         raise ValueError(
             f"{table.name} has none of the columns that were learned from, {shown_names(sorted(wanted))}, but "
             f"{shown_names(sorted(others))}; give it a header with their names"
@@ -160,7 +160,7 @@ def id_column(names: Sequence[str], wanted: str | None, table: str) -> str:
     return next((name for name in names if usual_role(name) in ("item", "user")), names[0])
 
 
-def _used(like: Features | Encoding) -> set[str]:
+def _used_columns(like: Features | Encoding) -> set[str]:
     """The columns of the table that numbers were made of."""
     encoding = like.encoding if isinstance(like, Features) else like
     return set(encoding.columns) - set(encoding.ignored)
@@ -170,7 +170,9 @@ def _columns_like(like: Features | Encoding, width: int, table: Any) -> list[str
     """The columns of a file of MovieLens, where one without a header looks like that which was learned from."""
     if usual_role(table.sample[0][1][0].strip()) is not None:
         return None
-    return next((names for names, _ in _KNOWN.values() if len(names) == width and _used(like) <= set(names)), None)
+    return next(
+        (names for names, _ in _KNOWN.values() if len(names) == width and _used_columns(like) <= set(names)), None
+    )
 
 
 def _parquet_columns(table: ParquetTable) -> list[list[Any]]:

@@ -93,7 +93,7 @@ class Choosing(Making):
         >>> ratings.of_users("bob")
         Ratings(1 ratings, 1 users, 1 items, values 4 to 4)
         """
-        return self._of_rated(_known(self.users, ids, "user")[self.user_indices])
+        return self._keep_rated(_mark_known(self.users, ids, "user")[self.user_indices])
 
     def of_items(self, ids: ArrayLike) -> Self:
         """The ratings of some items.
@@ -115,7 +115,7 @@ class Choosing(Making):
         >>> ratings.of_items(["tea"]).users.ids().tolist()
         ['ann', 'bob']
         """
-        return self._of_rated(_known(self.items, ids, "item")[self.item_indices])
+        return self._keep_rated(_mark_known(self.items, ids, "item")[self.item_indices])
 
     def filter(self, min_user: int = 1, min_item: int = 1, repeat: bool = True) -> Self:
         """The ratings by users with enough ratings, of items with enough ratings.
@@ -153,7 +153,7 @@ class Choosing(Making):
             keep &= enough_users[users] & enough_items[items]
             if not repeat:
                 break
-        return self._of_rated(keep)
+        return self._keep_rated(keep)
 
     def batches(self, size: int) -> Iterator[Self]:
         """Goes through the ratings a batch at a time, in the order of `stream_order`.
@@ -214,8 +214,8 @@ class Choosing(Making):
             )
         orders = [part.stream_order() for part in parts]
         pairs = list(zip(parts, orders, strict=True))
-        users, user_rows = _united([part.users for part in parts])
-        items, item_rows = _united([part.items for part in parts])
+        users, user_rows = _unite([part.users for part in parts])
+        items, item_rows = _unite([part.items for part in parts])
         return cls.from_indices(
             users,
             items,
@@ -239,9 +239,9 @@ class Choosing(Making):
                 return
             chosen = order[first : first + size]
             first += size
-            yield self._numbered(users[chosen], chosen)
+            yield self._pick(users[chosen], chosen)
 
-    def _numbered(self, users: NDArray[np.int32], chosen: NDArray[np.integer]) -> Self:
+    def _pick(self, users: NDArray[np.int32], chosen: NDArray[np.integer]) -> Self:
         """The ratings at some places, by these users, in this order, with ids of their own."""
         user_ids, user_rows = np.unique(users, return_inverse=True)
         item_ids, item_rows = np.unique(self.item_indices[chosen], return_inverse=True)
@@ -259,7 +259,7 @@ class Choosing(Making):
         values: NDArray[np.float32] = self.values[chosen]
         return values
 
-    def _of_rated(self, keep: NDArray[np.bool_]) -> Self:
+    def _keep_rated(self, keep: NDArray[np.bool_]) -> Self:
         """The ratings at which `keep` is true, with the ids that are left."""
         kept = self.select(keep)
         counts, rated = kept.by_user.counts(), np.zeros(self.n_items, dtype=bool)
@@ -287,7 +287,7 @@ def _only(vocabulary: Vocabulary, rows: NDArray[np.integer]) -> Vocabulary:
     return Vocabulary.from_keys(select_keys(vocabulary.keys, rows), check=False)
 
 
-def _known(vocabulary: Vocabulary, ids: ArrayLike, side: str) -> NDArray[np.bool_]:
+def _mark_known(vocabulary: Vocabulary, ids: ArrayLike, side: str) -> NDArray[np.bool_]:
     """Marks the rows of ids, all of which must be known."""
     wanted = [ids] if isinstance(ids, int | str) else ids
     rows = vocabulary.index(wanted)
@@ -301,7 +301,7 @@ def _known(vocabulary: Vocabulary, ids: ArrayLike, side: str) -> NDArray[np.bool
     return marks
 
 
-def _united(vocabularies: Sequence[Vocabulary]) -> tuple[Vocabulary, list[NDArray[np.int32]]]:
+def _unite(vocabularies: Sequence[Vocabulary]) -> tuple[Vocabulary, list[NDArray[np.int32]]]:
     """A vocabulary of all ids, and where in it the rows of each vocabulary are."""
     first = vocabularies[0]
     if all(first == other for other in vocabularies[1:]):

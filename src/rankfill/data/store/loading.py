@@ -31,10 +31,10 @@ class Loaded:
 
     def __init__(self, database: Any, n_rows: int, timed: bool, has_rating: bool) -> None:
         self.database, self.n_rows, self.timed, self._has_rating = database, n_rows, timed, has_rating
-        self.users, self.user_counts = self._numbered("user")
-        self.items, _ = self._numbered("item")
+        self.users, self.user_counts = self._number_ids("user")
+        self.items, _ = self._number_ids("item")
 
-    def _numbered(self, role: str) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def _number_ids(self, role: str) -> tuple[Vocabulary, NDArray[np.int64]]:
         query = f'SELECT "{role}" AS id, count(*) AS n FROM loaded GROUP BY ALL ORDER BY id'
         if self._is_text(role):
             query = f"SELECT id::VARCHAR AS id, n FROM ({query})"

@@ -57,7 +57,7 @@ def compact(path: Path) -> None:
         if len(parts) == 1:
             return
         stores = [RatingStore._of_part(path, part) for part in parts]
-        users, items = (_united([getattr(store, side) for store in stores]) for side in ("users", "items"))
+        users, items = (_unite([getattr(store, side) for store in stores]) for side in ("users", "items"))
         counts = np.zeros(len(users), np.int64)
         for store in stores:
             counts[users.index(store.users.ids())] += store.by_user.counts()
@@ -97,7 +97,7 @@ def _deal(writer: PartWriter, ratings: Ratings, users: Vocabulary, items: Vocabu
         begin = end
 
 
-def _united(vocabularies: list[Vocabulary]) -> Vocabulary:
+def _unite(vocabularies: list[Vocabulary]) -> Vocabulary:
     """All ids, ascending."""
     named = [vocabulary for vocabulary in vocabularies if len(vocabulary)]
     ids = list(chain.from_iterable(vocabulary.ids().tolist() for vocabulary in named))

@@ -71,7 +71,7 @@ class StoredRatings(OnDisk):
 
     @cached_property
     def timestamps(self) -> NDArray[np.int64] | None:  # type: ignore[override]
-        return self._mapped("timestamps") if self._only.timed else None
+        return self._map("timestamps") if self._only.timed else None
 
     @property
     def _file_times(self) -> NDArray[np.int64] | None:
@@ -107,7 +107,7 @@ class StoredRatings(OnDisk):
 
     def _at(self, places: NDArray[np.integer]) -> Ratings:
         users = np.searchsorted(self.by_user.indptr, places, side="right") - 1
-        return self._numbered(users.astype(np.int32), places)
+        return self._pick(users.astype(np.int32), places)
 
     def _windows(self) -> Iterator[NDArray[np.int64]]:
         """Without times stretch by stretch.
@@ -143,17 +143,17 @@ class StoredRatings(OnDisk):
         if part.scale is not None:
             scale = np.zeros(SCALE_CODES, np.float32)
             scale[: len(part.scale)] = part.scale
-        indptr = self._mapped(f"{side}.offsets")
+        indptr = self._map(f"{side}.offsets")
         if indptr[0] != 0 or indptr[-1] != part.n_ratings or (np.diff(indptr) < 0).any():
             raise ValueError(f"the store {self.path} is damaged: {side}.offsets do not ascend; convert its source anew")
-        return StoredRows(indptr, self._mapped(f"{side}.indices"), self._mapped(f"{side}.values"), scale, n_columns)
+        return StoredRows(indptr, self._map(f"{side}.indices"), self._map(f"{side}.values"), scale, n_columns)
 
     def _vocabulary(self, side: str) -> Vocabulary:
         part = self._only
         text = part.text_users if side == "user" else part.text_items
         names = (f"{side}.ids", f"{side}.ends") if text else (f"{side}.ids",)
-        return Vocabulary.from_keys(tuple(np.array(self._mapped(name)) for name in names))
+        return Vocabulary.from_keys(tuple(np.array(self._map(name)) for name in names))
 
-    def _mapped(self, name: str) -> NDArray[Any]:
+    def _map(self, name: str) -> NDArray[Any]:
         part = self._only
         return mapped(self.path / part.folder, part, name)

@@ -63,7 +63,7 @@ class PartWriter:
         """Sorts what came in, writes every file and forces it to disk."""
         item_counts = self._write_users()
         n_ratings = int(item_counts.sum())
-        scale = self._recoded(n_ratings) if self._scale is not None else None
+        scale = self._recode(n_ratings) if self._scale is not None else None
         self._write_items(item_counts, n_ratings, scale)
         for side, vocabulary in (("user", self.users), ("item", self.items)):
             for name, array in zip(("ids", "ends"), vocabulary.keys, strict=False):
@@ -93,7 +93,7 @@ class PartWriter:
             (self.folder / "timestamps").open("wb") as timestamps,
         ):
             for (first, last), columns in self._buckets:
-                rows, times = self._sorted(first, last, columns)
+                rows, times = self._sort(first, last, columns)
                 counts[first:last] = rows.counts()
                 item_counts += np.bincount(rows.indices, minlength=len(self.items))
                 self._note_values(rows.values)
@@ -108,7 +108,7 @@ class PartWriter:
         np.concatenate([[0], np.cumsum(counts)]).tofile(self.folder / "users.offsets")
         return item_counts
 
-    def _sorted(self, first: int, last: int, columns: list[NDArray[Any]]) -> tuple[Rows, NDArray[np.int64] | None]:
+    def _sort(self, first: int, last: int, columns: list[NDArray[Any]]) -> tuple[Rows, NDArray[np.int64] | None]:
         users, items, values = columns[:3]
         users -= np.int32(first)
         times = columns[3] if self._timed else None
@@ -129,7 +129,7 @@ class PartWriter:
             unknown = unknown[unknown != unknown[0]]
         self._scale = np.sort(self._scale) if len(self._scale) <= SCALE_CODES else None
 
-    def _recoded(self, n_ratings: int) -> NDArray[np.float32]:
+    def _recode(self, n_ratings: int) -> NDArray[np.float32]:
         """Ratings by user as codes in the place of the ratings themselves; returns the scale."""
         assert self._scale is not None
         path, codes = self.folder / "users.values", self.folder / "users.codes"

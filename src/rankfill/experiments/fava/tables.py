@@ -71,22 +71,22 @@ def run(asked: Asked) -> Result:
             own = Parameters(sample, unit, asked.quick)
             firsts += [own] if number == 0 else []
             size = {"users": sample.n_users, "items": sample.n_items, "ratings": len(sample)}
-            records.append({"ratio": ratio, "sample": number + 1} | size | _compared(sample, own, firsts[0]))
+            records.append({"ratio": ratio, "sample": number + 1} | size | _compare(sample, own, firsts[0]))
     asked.say("all ratings")
     whole = _whole(train, test, firsts)
     lines = _lines(records, ratios) + [
-        Line(f"Table 3, all ratings: {each['method']}", WHOLE[each["method"]], _told(each), "parameters of M₁")
+        Line(f"Table 3, all ratings: {each['method']}", WHOLE[each["method"]], _format(each), "parameters of M₁")
         for each in whole[:3]
     ]
     lines += [
-        Line(f"Table 4: FAVA with σ² of M at {ratio:.0%}", published, _told(each))
+        Line(f"Table 4: FAVA with σ² of M at {ratio:.0%}", published, _format(each))
         for ratio, published, each in zip(ratios, ESTIMATED, [whole[0], *whole[3:]], strict=True)
     ]
     tables: dict[str, Records] = {"tables-1-and-2": records, "tables-3-and-4": whole}
     return Result(material.words, lines, tables, {"figure-2": _draw(records, ratios)})
 
 
-def _compared(sample: rf.Ratings, own: Parameters, first: Parameters) -> dict[str, Any]:
+def _compare(sample: rf.Ratings, own: Parameters, first: Parameters) -> dict[str, Any]:
     """A line of Table 2, with the seconds of Figure 2."""
     parts, found = folds_of(sample), {"λ": own.tradeoff.value / own.unit, "γ": 2 * own.bounded.value / own.unit}
     errors = {"TTF tuned there": own.tradeoff.errors, "TBF tuned there": own.bounded.errors}
@@ -111,7 +111,7 @@ def _whole(train: rf.Ratings, test: rf.Ratings, firsts: list[Parameters]) -> lis
     return records
 
 
-def _told(each: dict[str, Any]) -> str:
+def _format(each: dict[str, Any]) -> str:
     factors = f", {each['factors']} factors" if each["factors"] else ""
     return f"{each['RMSE']:.4f} ({each['CPU seconds']:.1f} s{factors})"
 

@@ -37,7 +37,7 @@ def run(asked: Asked) -> Result:
             chosen[order[:size]] = True
             for root in ROOTS:
                 asked.say(f"{statement}, {size:,} rounds, {root}")
-                records.append({"statement": statement, "root": root} | _measured(source.select(chosen), root))
+                records.append({"statement": statement, "root": root} | _measure(source.select(chosen), root))
     lines = []
     for statement in dict.fromkeys(each["statement"] for each in records):
         for root in ROOTS:
@@ -46,7 +46,7 @@ def run(asked: Asked) -> Result:
     return Result(material.words, lines, {"regret": records}, {"regret": _draw(records)})
 
 
-def _measured(rounds: rf.Ratings, root: Root) -> dict[str, Any]:
+def _measure(rounds: rf.Ratings, root: Root) -> dict[str, Any]:
     """C = 1/√T, which makes the bound grow like √T for a Q of norm √ρ (the paper's choice up to a constant)."""
     cap = 1 / len(rounds) ** 0.5
     settings: dict[str, Any] = {"rank": RANK, "recipe": "paper", "passes": 1, "tol": None, "clip": False}

@@ -39,7 +39,7 @@ def run(asked: Asked) -> Result:
         "NN-PA-I as published": _topics(best, data),
         "PassiveAggressive, its own defaults": _topics(rf.PassiveAggressive(rank=rank + 2).fit(data.ratings), data),
         "topics of the ratings (rf.topics)": _topics(data, data, n_topics=rank),
-        "items drawn by their number of ratings": _drawn(data, rank),
+        "items drawn by their number of ratings": _draw_topics(data, rank),
     }
     scores = [
         {"topics of": name, "number": len(topics), "purity": purity(data, topics), "coherence": coherence(data, topics)}
@@ -69,7 +69,7 @@ def _topics(source: rf.Model | Dataset, data: Dataset, **more: Any) -> list[rf.T
     return [topic for topic in found if topic.items]
 
 
-def _drawn(data: Dataset, rank: int) -> list[rf.Topic]:
+def _draw_topics(data: Dataset, rank: int) -> list[rf.Topic]:
     """The value by chance: items drawn as often as they are rated."""
     counts = data.ratings.by_item.counts()
     rng, ids = np.random.default_rng(0), list(data.ratings.items)

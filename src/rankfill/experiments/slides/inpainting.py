@@ -50,7 +50,7 @@ def cases(asked: Asked) -> tuple[dict[str, tuple[NDArray[Any], NDArray[np.bool_]
     """Pictures and what is missing of them."""
     folder = (asked.data or Path(os.environ.get("RANKFILL_DATA", "."))) / "images"
     if asked.quick or not (folder / "camera.png").is_file():
-        picture, words = _made_up(asked.choose(256, 48)), "synthetic picture of waves and discs"
+        picture, words = _make_picture(asked.choose(256, 48)), "synthetic picture of waves and discs"
     else:
         picture, words = read_picture(folder / "camera.png"), "camera.png, 512 × 512, grey"
     hidden = np.random.default_rng(0).random(picture.shape[:2]) >= KEEP
@@ -72,7 +72,7 @@ def writing(shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return np.asarray(page) > 127
 
 
-def _made_up(side: int) -> NDArray[np.uint8]:
+def _make_picture(side: int) -> NDArray[np.uint8]:
     y, x = np.mgrid[0:side, 0:side] / side
     waves = 0.5 + 0.25 * np.sin(9 * x + 4 * y) + 0.2 * np.cos(7 * y)
     discs = ((x - 0.3) ** 2 + (y - 0.4) ** 2 < 0.03) | ((x - 0.7) ** 2 + (y - 0.65) ** 2 < 0.05)

@@ -32,7 +32,7 @@ def run(asked: Asked) -> Result:
     for rank in ranks:
         for share in shares:
             asked.say(f"rank {rank}, {share:.0%} of the entries")
-            found = [_recovered(n, rank, share, 1000 * rank + trial) for trial in range(trials)]
+            found = [_recover(n, rank, share, 1000 * rank + trial) for trial in range(trials)]
             records.append(
                 {"rank": rank, "entries": round(share * n * n), "share": float(share)}
                 | {"recovered": float(np.mean([error <= SUCCESS for error, _ in found]))}
@@ -54,7 +54,7 @@ def run(asked: Asked) -> Result:
     return Result(words, lines, {"recovery": records}, {"recovery": _draw(records, n)}, NOTES)
 
 
-def _recovered(n: int, rank: int, share: float, seed: int) -> tuple[float, float]:
+def _recover(n: int, rank: int, share: float, seed: int) -> tuple[float, float]:
     """The relative error of the completed matrix, and how far from the least trace norm it may be."""
     rng = np.random.default_rng(seed)
     whole = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, n))

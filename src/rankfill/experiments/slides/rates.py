@@ -28,14 +28,12 @@ def run(asked: Asked) -> Result:
     records: list[dict[str, Any]] = []
     for problem in ("ridge", "logistic"):
         X, y = _data(n, d, problem)
-        best = _objective(problem, X, y, _fitted(problem, "exact", X, y, 1).coef_)
+        best = _objective(problem, X, y, _fit(problem, "exact", X, y, 1).coef_)
         start = _objective(problem, X, y, np.zeros(d))
         for solver in SOLVERS:
             asked.say(f"{problem}, {solver}")
             for count in passes:
-                found = (
-                    _descent(problem, X, y, count) if solver == "gd" else _fitted(problem, solver, X, y, count).coef_
-                )
+                found = _descent(problem, X, y, count) if solver == "gd" else _fit(problem, solver, X, y, count).coef_
                 distance = (_objective(problem, X, y, found) - best) / (start - best)
                 records.append({"problem": problem, "solver": solver, "passes": count, "suboptimality": distance})
     lines = [
@@ -62,7 +60,7 @@ def _data(n: int, d: int, problem: str) -> tuple[Any, Any]:
     return X, np.where(rng.random(n) < scipy.special.expit(margins), 1, -1)
 
 
-def _fitted(problem: str, solver: Any, X: Any, y: Any, passes: int) -> Any:
+def _fit(problem: str, solver: Any, X: Any, y: Any, passes: int) -> Any:
     estimator = rf.linear.SparseRegression if problem == "ridge" else rf.linear.SparseClassifier
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few passes are not enough, which is what is to be seen

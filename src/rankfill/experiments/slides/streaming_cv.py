@@ -40,7 +40,7 @@ def run(asked: Asked) -> Result:
         for way in WAYS:
             asked.say(f"λ = {penalty:g}, {WAYS[way]}")
             model, began = rf.SGD(rank=8, penalty=penalty, shrinkage=0.0), time.process_time()
-            error = _classical(model, ratings) if way == "V-fold" else _streamed(model, ratings, way)
+            error = _classical(model, ratings) if way == "V-fold" else _stream(model, ratings, way)
             records.append({"way": way, "λ": penalty, "error": error, "CPU seconds": time.process_time() - began})
     chosen = {way: min(_own(records, way), key=lambda each: float(each["error"])) for way in WAYS}
     seconds = {way: sum(each["CPU seconds"] for each in _own(records, way)) for way in WAYS}
@@ -61,7 +61,7 @@ def _classical(model: rf.SGD, ratings: rf.Ratings) -> float:
     return float(np.mean(errors))
 
 
-def _streamed(model: rf.SGD, ratings: rf.Ratings, by: Any) -> float:
+def _stream(model: rf.SGD, ratings: rf.Ratings, by: Any) -> float:
     return rf.cross_validate_stream(model, ratings, folds=FOLDS, passes=PASSES, measure="rmse", by=by).error
 
 

@@ -42,12 +42,12 @@ class _Step:
         self.shrinkage = np.array([ridge.penalty] * ridge.rank + [ridge.bias_penalty] * (ridge.bias_column >= 0))
         self.stride = ridge.order // LANES * LANES + LANES
         self.few = not (self.shrinkage > 0).all() and len(self.indices) < ridge.order
-        self.centre = self._padded(self.row[self.places] if rule.from_row else np.zeros(ridge.order))
+        self.centre = self._pad(self.row[self.places] if rule.from_row else np.zeros(ridge.order))
         c = dictionary[self.indices]
         self.targets = self.values - np.float32(ridge.offset)
         if ridge.held_column >= 0:
             self.targets = self.targets - c[:, ridge.held_column]
-        self.x = self._padded(np.zeros(ridge.order))
+        self.x = self._pad(np.zeros(ridge.order))
 
     @property
     def takes_missing_out(self) -> bool:
@@ -109,7 +109,7 @@ class _Step:
         both: Doubles = chosen + np.triu(chosen, 1).T
         return both
 
-    def _padded(self, values: NDArray[Any]) -> Doubles:
+    def _pad(self, values: NDArray[Any]) -> Doubles:
         row = np.zeros(self.stride)
         row[: len(values)] = values
         return row

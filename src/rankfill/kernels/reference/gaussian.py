@@ -20,14 +20,14 @@ def fill_rows(values: NDArray[np.float64], precision: NDArray[np.float64]) -> ND
             values[row, unknown] = 0.0
             known = np.pad(values[row], padding)
             sides = [-dot(np.pad(precision[column], padding), known) for column in unknown]
-            solution, covariance = _swept(precision[np.ix_(unknown, unknown)], np.array(sides))
+            solution, covariance = _sweep(precision[np.ix_(unknown, unknown)], np.array(sides))
             values[row, unknown] = solution
             part[np.ix_(unknown, unknown)] += covariance
         total += part
     return np.triu(total) + np.triu(total, 1).T
 
 
-def _swept(matrix: NDArray[np.float64], sides: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sweep(matrix: NDArray[np.float64], sides: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The solution and the inverse, by symmetric sweeps over the pivots; only the upper triangle counts."""
     order = len(matrix)
     system = np.column_stack([matrix, sides]) if order else np.zeros((0, 1))

@@ -256,14 +256,14 @@ class ALS(AlternatingModel):
         self, ratings: Ratings, validation: Ratings | None, callbacks: Iterable[Callback], init: Self | None
     ) -> None:
         if self.feedback == "implicit":
-            ratings = self._used(ratings)
+            ratings = self._used_ratings(ratings)
             if len(ratings) == 0:
                 raise ValueError(f"liked={self.liked!r} leaves no rating to learn from; give a lower one")
             self._settled = choice.settle(self, ratings)
         self.confidence_ = self._settled.confidence if self.feedback == "implicit" else 1.0
         super()._learn(ratings, validation, callbacks, init)
 
-    def _used(self, ratings: Ratings) -> Ratings:
+    def _used_ratings(self, ratings: Ratings) -> Ratings:
         """The ratings that say that something was used."""
         if self.feedback == "explicit" or self.liked == "all":
             return ratings
@@ -275,11 +275,11 @@ class ALS(AlternatingModel):
         return ratings.select(liked_entries(ratings, self.liked, self.mean_))
 
     def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
-        return super()._fold_in(self._used(known))
+        return super()._fold_in(self._used_ratings(known))
 
     def _pass(self, ratings: Ratings) -> SquaredErrors:
         users, items = self._users.array, self._items.array
-        user_ridge, item_ridge = (self._solved(ridge) for ridge in self._ridges())
+        user_ridge, item_ridge = (self._with_solver(ridge) for ridge in self._ridges())
         ratings.half_pass("user", Solve(user_ridge, gram=self._gram_of(items)), users, items)
         item_step = Solve(item_ridge, measured=True, gram=self._gram_of(users))
         return SquaredErrors(*ratings.half_pass("item", item_step, items, users))
@@ -287,7 +287,7 @@ class ALS(AlternatingModel):
     def _gram_of(self, fixed: NDArray[np.float32]) -> NDArray[np.float32] | None:
         return gram_matrix(fixed) if self.feedback == "implicit" else None
 
-    def _solved(self, ridge: Ridge) -> Ridge:
+    def _with_solver(self, ridge: Ridge) -> Ridge:
         """Adds to the problem of a row the way in which it is solved."""
         solver = self.solver
         if solver == "auto" and self.feedback == "implicit":
@@ -352,7 +352,7 @@ class ALS(AlternatingModel):
 
     def _error(self, ratings: Ratings) -> float:
         if self.feedback == "implicit":
-            ratings = self._used(ratings).with_values(np.ones_like)
+            ratings = self._used_ratings(ratings).with_values(np.ones_like)
         return super()._error(ratings)
 
     @property

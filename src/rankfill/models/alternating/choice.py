@@ -59,16 +59,16 @@ class Settled(NamedTuple):
 def settle(model: "ALS", ratings: Ratings) -> Settled:
     """Takes the values that were given, and chooses the others to suit the ratings."""
     if None not in (model.penalty, model.confidence, model.rank):
-        return _settled(model)
+        return _settle(model)
     first = Setting(rank=int(model.rank or min(_FIRST_RANK, *ratings.shape)))
     if len(ratings) < _FEWEST_RATINGS:
-        return _settled(_with(model, first, ratings))
+        return _settle(_with(model, first, ratings))
     parts = keep_aside(ratings, sample=_MOST_RATINGS, scored=_FEWEST_SCORED, seed=model.seed)
     found = _Search(model, parts, ratings).best(first)
-    return _settled(_with(model, found, ratings))
+    return _settle(_with(model, found, ratings))
 
 
-def _settled(model: "ALS") -> Settled:
+def _settle(model: "ALS") -> Settled:
     return Settled(float(model.penalty or 0.0), float(model.confidence or 1.0), int(model.rank or _FIRST_RANK))
 
 

@@ -98,7 +98,7 @@ def _regression(n: Sizes) -> float:
     return 2e-10 * few**3 + solve + 1.2e-8 * pairs + 1e-6 * n.n_ratings
 
 
-def _sampling(sweeps: int, rehearsal: Candidate | None = None) -> Candidate:
+def _bayesian(sweeps: int, rehearsal: Candidate | None = None) -> Candidate:
     """Bayesian factorisation with so many sweeps, which cost alike."""
     return Candidate(BayesianMF(sweeps=sweeps), _per_rating(0.16 * sweeps, 5.0 * sweeps), rehearsal=rehearsal)
 
@@ -114,7 +114,7 @@ CANDIDATES = (
     Candidate(SGD(), _per_rating(0.4, 70)),
     Candidate(SGD(rank=96), _per_rating(0.8, 110)),
     Candidate(ALS(), _per_rating(0.8, 25)),
-    _sampling(50, rehearsal=_sampling(20)),
+    _bayesian(50, rehearsal=_bayesian(20)),
     Candidate(ALS(feedback="implicit"), _per_rating(2.5, 200)),
     Candidate(ALS(feedback="implicit"), _per_rating(2.5, 200), learns="above-mean"),
     Candidate(ItemRegression(), _regression),

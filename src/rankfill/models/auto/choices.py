@@ -62,8 +62,8 @@ class Choices(list[Choice]):
                 (
                     each.model,
                     each.learns,
-                    _shown(each.error),
-                    _shown(each.ndcg),
+                    _cell(each.error),
+                    _cell(each.ndcg),
                     "" if each.note and not each.seconds else f"{each.seconds:.2f}",
                     "; ".join(filter(None, (each.chosen, each.note))),
                 )
@@ -116,5 +116,5 @@ _JOBS: Sequence[tuple[str, str, Callable[[Choice], float | None], int]] = (
 """What a model is chosen for, by which measure, where that stands, and which way is better: 1 for less."""
 
 
-def _shown(value: float | None) -> str:
+def _cell(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else f"{value:.4f}"

@@ -52,7 +52,7 @@ def hold(
         notes |= dict.fromkeys(planned.tried, "not tried: too few ratings")
     if validation is None:
         notes |= {trial.candidate: trial.candidate.less_work() for trial in trials}
-    winners = {job: _ranked(trials, suitable, job)[0] for job, asked in zip(_BADNESS, jobs, strict=False) if asked}
+    winners = {job: _rank(trials, suitable, job)[0] for job, asked in zip(_BADNESS, jobs, strict=False) if asked}
     fitted: dict[Candidate, Model] = {}
     for trial in winners.values():
         if validation is not None and trial.model is not None:
@@ -93,7 +93,7 @@ def _try_all(
                     trials.append(try_out(candidate, parts, jobs, seed, stop=stop))
             except Exception as error:  # whatever is wrong with one of them, the others can be tried
                 notes[candidate] = f"failed: {error or type(error).__name__}"
-            best = {id(ranked[0]) for ranked in (_ranked(trials, (), job) for job in _BADNESS) if ranked}
+            best = {id(ranked[0]) for ranked in (_rank(trials, (), job) for job in _BADNESS) if ranked}
             trials = [trial if id(trial) in best else trial._replace(model=None) for trial in trials]
     except KeyboardInterrupt:
         done = f"interrupted after {len(trials)} of {len(candidates)} trials; the best so far is kept"
@@ -126,7 +126,7 @@ _BADNESS: dict[str, Callable[[Trial], float | None]] = {
 """How bad a candidate is at each job."""
 
 
-def _ranked(trials: Sequence[Trial], suitable: Sequence[Candidate], job: str) -> list[Trial]:
+def _rank(trials: Sequence[Trial], suitable: Sequence[Candidate], job: str) -> list[Trial]:
     """Those that can do the job, the best first, then the baselines among the suitable, as good as anybody knows."""
     bad = _BADNESS[job]
     able = [trial for trial in trials if bad(trial) is not None and not math.isnan(bad(trial) or 0.0)]

@@ -11,7 +11,7 @@ from rankfill.shown import shown
 
 def pack_part(role: str, model: Model, history: bool, whole: Parts) -> None:
     """Adds a model under that name, without the arrays that stand in the whole under the same name."""
-    part = model._view()._packed(history)
+    part = model._view()._pack(history)
     whole.words[role] = part.words
     for name, tensor in part.tensors.items():
         there = whole.tensors.get(name)

@@ -161,7 +161,7 @@ class Auto(DescribedParts):
             One row per person, in the order of `new_user_ratings.users`: what `predictor_.fold_in` gives.
         """
         view = self._view()
-        return view.predictor_.fold_in(view._known_to(view.predictor_, new_user_ratings))
+        return view.predictor_.fold_in(view._ratings_for(view.predictor_, new_user_ratings))
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
@@ -213,10 +213,10 @@ class Auto(DescribedParts):
 
     def _score_one(self, user: int, item: int) -> float:
         users, items = np.array([user], np.int32), np.array([item], np.int32)
-        return float(self._clipped(self._score(self._learned_users(users), self._learned_items(items)))[0])
+        return float(self._clip(self._score(self._learned_users(users), self._learned_items(items)))[0])
 
     def _score_all_folded(self, ratings: Ratings) -> NDArray[np.float32]:
-        scores = self.predictor_._score_all_folded(self._known_to(self.predictor_, ratings))
+        scores = self.predictor_._score_all_folded(self._ratings_for(self.predictor_, ratings))
         return np.pad(scores, ((0, 0), (0, len(self.items_) - scores.shape[1])))
 
     def _best_items(
@@ -232,7 +232,7 @@ class Auto(DescribedParts):
     def _best_items_folded(
         self, ratings: Ratings, n: int, allowed: NDArray[np.bool_], exclude_seen: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        known = self._known_to(self.recommender_, ratings)
+        known = self._ratings_for(self.recommender_, ratings)
         if len(known) == len(ratings) or not exclude_seen:
             return self._list_folded(known, n, allowed, exclude_seen)
         # What the recommender did not learn from is on longer lists, and taken out of them.
@@ -285,14 +285,14 @@ class Auto(DescribedParts):
             found[rows, columns] = part._score_folded(people, rows, listed)
         else:
             found[rows, columns] = self._score(people[rows], listed)
-        return self._clipped(found)
+        return self._clip(found)
 
-    def _known_to(self, part: Model, ratings: Ratings) -> Ratings:
+    def _ratings_for(self, part: Model, ratings: Ratings) -> Ratings:
         """Those ratings of newcomers that the model learns from."""
         return taught(ratings, self._learns, self.mean_) if part is self.recommender_ else ratings
 
-    def _packed(self, history: bool) -> Parts:
-        parts = super()._packed(history)
+    def _pack(self, history: bool) -> Parts:
+        parts = super()._pack(history)
         parts.words["choices"] = self.choices_.as_dicts()
         pack_part("recommender", self.recommender_, history, parts)
         if self.predictor_ is self.recommender_:

@@ -54,7 +54,7 @@ def try_out(candidate: Candidate, parts: Parts, jobs: Jobs, seed: int, *, stop: 
         known = taught(learned, candidate.learns, learned.mean())
         model = candidate.tried(refitted=not stop).make(seed).fit(known, validation=rest if stop and predicts else None)
         if jobs.predict and predicts:
-            predicted.append(np.clip(model._predicted(rest), *learned.scale()))
+            predicted.append(np.clip(model._predict_ratings(rest), *learned.scale()))
         if jobs.recommend:
             quality.append(list_quality(model, learned, rest, jobs.liked, seed))
     actual = np.concatenate([rest.values for _, rest in parts])

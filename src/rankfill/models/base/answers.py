@@ -54,7 +54,7 @@ class Answers(Known):
         if isinstance(users, ONE) and isinstance(items, ONE):
             return np.array(view._score_one(view.users_.row_of(users), view.items_.row_of(items)), np.float32)
         user_rows, item_rows, shape = view._pair_rows(users, items)
-        return view._clipped(view._score(user_rows, item_rows)).reshape(shape)
+        return view._clip(view._score(user_rows, item_rows)).reshape(shape)
 
     def predict_all(self, users: ArrayLike | None = None) -> NDArray[np.float32]:
         """Predicts how each of the users would rate every item, in the order of `items_`.
@@ -72,7 +72,7 @@ class Answers(Known):
         rows = np.arange(len(view.users_), dtype=np.int32)
         if users is not None:
             rows = view._user_rows(users)
-        return view._clipped(view._score_all(view._learned_users(rows)))
+        return view._clip(view._score_all(view._learned_users(rows)))
 
     def predict_folded(self, new_user_ratings: Ratings) -> NDArray[np.float32]:
         """Predicts how people who were not in training would rate every item, in the order of `items_`.
@@ -87,7 +87,7 @@ class Answers(Known):
         ndarray of shape (n_users, n_items)
         """
         view = self._view()
-        return view._clipped(view._score_all_folded(new_user_ratings))
+        return view._clip(view._score_all_folded(new_user_ratings))
 
     def recommend(
         self,
@@ -287,14 +287,14 @@ class Answers(Known):
         """Whether predictions are kept within the range of the ratings."""
         return self.predicts_ratings and self.clip
 
-    def _clipped(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _clip(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.clip(scores, *self.range_) if self._clips else scores
 
-    def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
+    def _predict_ratings(self, ratings: Ratings) -> NDArray[np.float32]:
         """The prediction for each of the ratings, looked up by row numbers instead of ids."""
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
-        return self._clipped(self._score(users, items))
+        return self._clip(self._score(users, items))
 
 
 _USERS_OF_A_VECTOR = 64

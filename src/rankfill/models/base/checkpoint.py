@@ -65,7 +65,7 @@ class Checkpoint:
             if parts.word("rankfill_checkpoint", int) != FORMAT_VERSION:
                 raise ValueError("it was written by another version")
             self._check_same(parts.word("fit", dict[str, Any]))
-            return self._taken_over(model, parts)
+            return self._take_over_progress(model, parts)
         except (ValueError, KeyError) as error:
             words_of = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(
@@ -78,7 +78,7 @@ class Checkpoint:
             raise ValueError(f"it is of a fit with other {', '.join(sorted(differing))}")
 
     @staticmethod
-    def _taken_over(model: Learner, parts: Parts) -> Progress:
+    def _take_over_progress(model: Learner, parts: Parts) -> Progress:
         history = [record_from("history", EpochReport, each) for each in parts.word("history", list[dict[str, Any]])]
         types = learned_types(type(model))
         _take_over(model, {name: unpack(f"learned.{name}", hint, parts) for name, hint in types.items()})

@@ -180,10 +180,10 @@ class DescribedRows(Model):
         return described is not None and bool(described.array[row])
 
     def _learned_users(self, users: NDArray[np.int32]) -> NDArray[np.int32]:
-        return _or_described(users, super()._learned_users(users), self._described_users)
+        return _add_described(users, super()._learned_users(users), self._described_users)
 
     def _learned_items(self, items: NDArray[np.int32]) -> NDArray[np.int32]:
-        return _or_described(items, super()._learned_items(items), self._described_items)
+        return _add_described(items, super()._learned_items(items), self._described_items)
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)
@@ -197,7 +197,7 @@ class DescribedRows(Model):
                 raise ValueError(f"{side}_map makes rows of {len(found.intercept)} numbers instead of {self._width}")
 
 
-def _or_described(rows: NDArray[np.int32], learned: NDArray[np.int32], described: Growing | None) -> NDArray[np.int32]:
+def _add_described(rows: NDArray[np.int32], learned: NDArray[np.int32], described: Growing | None) -> NDArray[np.int32]:
     if described is None or not len(described):
         return learned
     return np.where(described.array[rows] > 0, rows, learned)

@@ -110,9 +110,9 @@ class FactorModel(ChosenItems):
         self._users, self._items = Growing(users), Growing(items)
         self.rank_, self.biased_, self.offset_ = int(rank), bool(biased), float(offset)
 
-    def _holding(self, factors: tuple[ArrayLike, ArrayLike], ratings: Ratings) -> Self:
+    def _from_factors(self, factors: tuple[ArrayLike, ArrayLike], ratings: Ratings) -> Self:
         if not self.starts_from_factors:
-            return super()._holding(factors, ratings)
+            return super()._from_factors(factors, ratings)
         if len(factors) != 2:
             raise ValueError(f"init must be a pair of user and item factors, found {len(factors)} arrays")
         users, items = (checked_factors(*each) for each in zip(("user", "item"), factors, ratings.shape, strict=True))
@@ -297,9 +297,9 @@ class FactorModel(ChosenItems):
         by_rating, note = product.by_rating(rated, ridge, gram)
         return Reading([*parts, *lift], [*by_rating, *lift], note)
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Packs only the columns in use."""
-        parts = super()._packed(history)
+        parts = super()._pack(history)
         for name in ("users", "items"):
             parts.tensors[name] = parts.tensors[name][:, : self._width]
         return parts

@@ -52,7 +52,7 @@ def forget_rows(model: "Model", rows: NDArray[np.int32]) -> None:
     counts = np.diff(indptr)[users]
     model._seen = SeenItems(np.concatenate([[0], np.cumsum(counts)]), items[entries])
     for name in ("_user_counts", "_user_sums", *learned_types(type(model))):
-        setattr(model, name, _without(name, getattr(model, name), left))
+        setattr(model, name, _drop_rows(name, getattr(model, name), left))
 
 
 def _forget_counts(model: "Model", rows: NDArray[np.int32], items: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
@@ -71,10 +71,10 @@ def _forget_counts(model: "Model", rows: NDArray[np.int32], items: NDArray[np.in
     model._item_counts = Growing(counts)
 
 
-def _without(name: str, value: Any, left: Left) -> Any:
+def _drop_rows(name: str, value: Any, left: Left) -> Any:
     """The value without the rows of those who were forgotten, where it has any."""
     if hasattr(value, "_fields"):
-        return value._replace(**{field: _without(field, getattr(value, field), left) for field in value._fields})
+        return value._replace(**{field: _drop_rows(field, getattr(value, field), left) for field in value._fields})
     if "user" not in name:
         return value
     if isinstance(value, Growing) and len(value) == left.n_before:

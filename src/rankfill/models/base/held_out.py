@@ -22,7 +22,7 @@ from rankfill.models.base.training import ended_by_interruption
 from rankfill.objectives.measures import MEASURES, Measure
 
 Predict = Callable[[Ratings], NDArray[np.floating]]
-"""Predictions for the pairs of some ratings: `model._predicted` of a fitted model."""
+"""Predictions for the pairs of some ratings: `model._predict_ratings` of a fitted model."""
 
 Until = Literal["worse", "good"]
 

@@ -47,7 +47,7 @@ def _prediction_scores(model: "Model", test: Ratings, wanted: Sequence[Score]) -
     shares: list[NDArray[np.float64]] = []
     of_top5 = [score for score in wanted if score.name not in MEASURES]
     for piece in test.pieces():
-        predictions = model._predicted(piece)
+        predictions = model._predict_ratings(piece)
         for score in wanted:
             if score not in of_top5:
                 sums[score] = sums[score].plus(ErrorSums.of(score.name, piece.values, predictions))  # type: ignore[arg-type]

@@ -140,7 +140,7 @@ def _all_lists(
     n_rated, n_users = np.count_nonzero(n_ratings), int(np.count_nonzero(view._user_counts.array))
     width = min(n, max(len(view.items_), test.n_items))  # no list and no set of relevant items is longer
     for users, entries in chunks(test):
-        right, asked = _kept(test.by_user.block(users), relevant[entries])
+        right, asked = _keep_entries(test.by_user.block(users), relevant[entries])
         if len(asked) == 0:
             continue
         rows = users.start + asked
@@ -152,7 +152,7 @@ def _all_lists(
         yield Lists(n, items, hits, right.counts(), n_reachable[rows], n_rated - seen, n_ratings, n_users)
 
 
-def _kept(rows: Rows, keep: NDArray[np.bool_]) -> tuple[Rows, NDArray[np.intp]]:
+def _keep_entries(rows: Rows, keep: NDArray[np.bool_]) -> tuple[Rows, NDArray[np.intp]]:
     """Keeps some entries; returns them in rows without gaps, and the former numbers of these rows."""
     ends = np.concatenate([[0], np.cumsum(keep)])[rows.indptr]
     asked = np.flatnonzero(np.diff(ends))

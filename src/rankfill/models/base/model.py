@@ -173,7 +173,7 @@ class Model(Reasons):
                 raise ValueError(f"measure={measure!r} needs validation ratings to be measured on; give validation")
         self._hint(ratings)
         if isinstance(init, tuple):
-            init = self._holding(init, ratings)
+            init = self._from_factors(init, ratings)
         if init is not None and not isinstance(init, type(self)):
             raise TypeError(f"init must be a fitted {type(self).__name__}, found {type(init).__name__}")
         kept = None
@@ -201,7 +201,7 @@ class Model(Reasons):
             self._renew_view()
         return self
 
-    def _holding(self, factors: tuple[ArrayLike, ArrayLike], ratings: Ratings) -> Self:
+    def _from_factors(self, factors: tuple[ArrayLike, ArrayLike], ratings: Ratings) -> Self:
         """Makes a model with these settings that holds only factors of the users and items of these ratings."""
         raise TypeError(f"{type(self).__name__} does not start from factors; leave init out, or give a fitted model")
 
@@ -275,7 +275,7 @@ class Model(Reasons):
             the model then recommends only with `exclude_seen=False`.
         """
         with self._writing:  # rows and counts move in place
-            parts = self._view()._packed(history)
+            parts = self._view()._pack(history)
             content = content_of(parts.tensors, parts.words)
         write_content(path, content)
 
@@ -351,12 +351,12 @@ class Model(Reasons):
         for name, value in learned.items():
             setattr(self, name, value)
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Arrays and words from which `_unpack` makes the same model."""
-        return model_file.packed(self, history)
+        return model_file.pack_model(self, history)
 
     def _unpack(self, parts: Parts) -> None:
-        """Takes over what `_packed` gave away, or raises a ValueError that names the part that is damaged."""
+        """Takes over what `_pack` gave away, or raises a ValueError that names the part that is damaged."""
         model_file.unpack_into(self, parts)
         self._renew_view()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 3
 
 
-def packed(model: "Model", history: bool) -> Parts:
+def pack_model(model: "Model", history: bool) -> Parts:
     """Packs all that the model knows, without `history` leaving out what each user has rated."""
     parts = Parts(
         {

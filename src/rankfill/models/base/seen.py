@@ -72,7 +72,7 @@ class SeenItems:
     def discard(self, user: int, item: int) -> None:
         """Removes one pair of row numbers; earlier views keep it."""
         users, items = self._recent_pairs()
-        indptr, all_items = _merged(*self._rows, users, items)
+        indptr, all_items = _merge(*self._rows, users, items)
         here = slice(*indptr[user : user + 2]) if user + 1 < len(indptr) else slice(0, 0)
         kept = np.ones(len(all_items), bool)
         kept[here] = all_items[here] != item
@@ -101,7 +101,7 @@ class SeenItems:
         if not self._recent:
             return self._rows[0], np.asarray(self._rows[1])
         users, items = self._recent_pairs()
-        return _merged(*self._rows, users, items)
+        return _merge(*self._rows, users, items)
 
     def _of(self, user: int) -> NDArray[np.int32]:
         indptr, items = self._rows
@@ -111,7 +111,7 @@ class SeenItems:
 
     def _fold_in(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
         recent = self._recent_pairs()
-        merged = _merged(*self._rows, np.concatenate([recent[0], users]), np.concatenate([recent[1], items]))
+        merged = _merge(*self._rows, np.concatenate([recent[0], users]), np.concatenate([recent[1], items]))
         self._rows, self._recent, self._n_recent = merged, {}, 0
 
     def _recent_pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -120,7 +120,7 @@ class SeenItems:
         return users, np.array([item for _, items in recent for item in items], np.int32)
 
 
-def _merged(
+def _merge(
     indptr: NDArray[np.int64], items: NDArray[np.int32], more_users: NDArray[np.int32], more_items: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Distinct pairs by user, items ascending; user and item are sorted as one number."""

@@ -44,7 +44,7 @@ class Parts:
 
     def word(self, name: str, hint: Any, *, finite: bool = True) -> Any:
         """The word of that name, checked to have the type `hint`."""
-        return _checked(name, hint, self.words[name], finite)
+        return _check_type(name, hint, self.words[name], finite)
 
 
 def learned_types(cls: type) -> dict[str, Any]:
@@ -104,23 +104,23 @@ def record_from(name: str, cls: Any, words: dict[str, Any]) -> Any:
     fields = get_type_hints(cls)
     if unknown := words.keys() - fields.keys():
         raise ValueError(f"{name} holds {shown(min(unknown))}, which a {cls.__name__} does not have")
-    return cls(**{field: _checked(f"{name}.{field}", fields[field], value, False) for field, value in words.items()})
+    return cls(**{field: _check_type(f"{name}.{field}", fields[field], value, False) for field, value in words.items()})
 
 
-def _checked(name: str, hint: Any, value: Any, finite: bool) -> Any:
+def _check_type(name: str, hint: Any, value: Any, finite: bool) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None and types.NoneType in arguments:
             return None
         others = [each for each in arguments if each is not types.NoneType]
         if len(others) == 1:
-            return _checked(name, others[0], value, finite)
+            return _check_type(name, others[0], value, finite)
     if origin is dict and isinstance(value, dict):
         return value
     if origin is list and isinstance(value, list):
-        return [_checked(name, arguments[0], each, finite) for each in value]
+        return [_check_type(name, arguments[0], each, finite) for each in value]
     if origin is tuple and isinstance(value, list) and len(value) == len(arguments):
-        return tuple(_checked(name, each, part, finite) for each, part in zip(arguments, value, strict=True))
+        return tuple(_check_type(name, each, part, finite) for each, part in zip(arguments, value, strict=True))
     if origin is Literal and value in arguments:
         return value
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -128,9 +128,9 @@ def _checked(name: str, hint: Any, value: Any, finite: bool) -> Any:
         return float(value)
     if (hint is int and number and isinstance(value, int)) or (hint in (bool, str) and type(value) is hint):
         return value
-    raise ValueError(f"{name} holds {shown(value)} instead of {_described(hint)}")
+    raise ValueError(f"{name} holds {shown(value)} instead of {_describe(hint)}")
 
 
-def _described(hint: Any) -> str:
+def _describe(hint: Any) -> str:
     words = {float: "a finite number", int: "a whole number", bool: "true or false", str: "text"}
     return words.get(hint) or str(hint).replace("typing.", "")

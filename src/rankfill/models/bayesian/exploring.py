@@ -139,7 +139,7 @@ class Exploring(Ordered):
             explored = self._as_latents()._score_all(users[some]) + self._worth_a_try(rows, chosen[some], how)
             indptr = seen_indptr[first : first + len(users[some]) + 1]
             seen = seen_items[indptr[0] : indptr[-1]]
-            found[some], scores[some] = best_of(self._expected(explored), n, allowed, indptr - indptr[0], seen)
+            found[some], scores[some] = best_of(self._expectation(explored), n, allowed, indptr - indptr[0], seen)
         return found, scores
 
     def _best_items_folded(
@@ -155,7 +155,7 @@ class Exploring(Ordered):
         seen = (known.by_user.indptr, known.item_indices)
         if not exclude_seen:
             seen = np.zeros(ratings.n_users + 1, np.int64), np.empty(0, np.int32)
-        return best_of(self._expected(explored), n, allowed, *seen)
+        return best_of(self._expectation(explored), n, allowed, *seen)
 
     def _worth_a_try(self, users: Iterable[Rows], chosen: NDArray[np.integer], how: _How) -> Rows:
         """What exploring adds to the predictions of all items: `users` are their rows in one sample after the other."""

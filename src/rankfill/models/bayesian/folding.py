@@ -26,7 +26,7 @@ class FoldingIn(FactorModel):
     _scale: float
     _samples: Samples
 
-    def _standardised(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _standardise(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """In the units of the samples."""
         return ((values.astype(np.float64) - self.offset_) / (self._scale or 1.0)).astype(np.float32)
 
@@ -39,13 +39,13 @@ class FoldingIn(FactorModel):
     def _fold_in(self, known: Ratings) -> NDArray[np.float32]:
         """The mean over the samples of the expected row of each person, the items as they are in the sample."""
         with one_blas_thread():
-            means = [folded.means for folded in self._folded(known, 0)]
+            means = [folded.means for folded in self._fold_rows(known, 0)]
             rows = self._mean_rows(means, self._maps("user"))
         return np.column_stack([rows, np.ones(len(rows), np.float32)])
 
-    def _folded(self, known: Ratings, key: int) -> Iterator[Folded]:
+    def _fold_rows(self, known: Ratings, key: int) -> Iterator[Folded]:
         """Rows of people in one sample after the other; draws depend on the key and the place of the person."""
-        entries = known.by_user._replace(values=self._standardised(known.values))
+        entries = known.by_user._replace(values=self._standardise(known.values))
         given = Given.of(entries, self._codes(known.values), None)
         for s in range(self._samples.count):
             yield rows_given(self._samples, s, "user", given, key + s)

@@ -125,7 +125,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
 
     def _begin_stream(self, ratings: Ratings) -> None:
         none = Samples.room_for(int(self.samples), Sizes(0, 0), int(self.rank) + 1, False).kept()
-        for name, value in self._learned_from_nothing(none).items():
+        for name, value in self._initial_state(none).items():
             setattr(self, name, value)
         width = 2 * int(self.rank)
         self._set_factors(padded(0, width + 2), padded(0, width + 2), width, biased=True)
@@ -134,7 +134,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
         self._user_rest = self._item_rest = None
         self._turn = Turn(0, 1, 1, np.empty((0, 0, 0)), np.empty((0, 0, 0)))
 
-    def _learned_from_nothing(self, samples: Samples) -> dict[str, Any]:
+    def _initial_state(self, samples: Samples) -> dict[str, Any]:
         """What is learned, before the first rating."""
         return {"_samples": samples, "_scale": 1.0, "levels_": np.empty(0, np.float32)}
 
@@ -232,7 +232,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
     def _given(self, side: Side, numbers: Numbers, last: int) -> Given:
         assert self._entries is not None
         entries = self._entries.rows(side, numbers, last)
-        standardised = entries._replace(values=self._standardised(entries.values))
+        standardised = entries._replace(values=self._standardise(entries.values))
         return Given.of(standardised, self._codes(entries.values), numbers.astype(np.int32))
 
     def _expected_rows(self, side: Side, given: Given, store: bool = False) -> NDArray[np.float32]:
@@ -257,7 +257,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
         rows = self._entries.rows("user", np.arange(len(users), dtype=np.int32), n)
         other = type(self)(**self.get_params() | {"time": False}).fit(Ratings(users, items, rows))
         entries = self._entries
-        for name in (*_FITTED, *self._learned_from_nothing(self._samples), "rank_", "offset_", "_users", "_items"):
+        for name in (*_FITTED, *self._initial_state(self._samples), "rank_", "offset_", "_users", "_items"):
             setattr(self, name, getattr(other, name))
         self._entries, self._user_rest, self._item_rest = entries, None, None
         self._users.extend(self._start_of_users(len(self._users), len(self.users_)))
@@ -279,13 +279,13 @@ class GoingOn(FoldingIn, OnlineFactorModel):
                     turn, begin=begin, end=max(turn.end - gone, len(self._entries) + 1), next_fit=next_fit
                 )
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Without what users have rated where that is to be left out."""
         if history or self._entries is None:
-            return super()._packed(history)
+            return super()._pack(history)
         bare: Self = copy.copy(self)
         bare._entries = None
-        return super(GoingOn, bare)._packed(history)
+        return super(GoingOn, bare)._pack(history)
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)

@@ -244,9 +244,9 @@ class BayesianMF(Uncertain):
                         break
         self._keep_entries(ratings)
 
-    def _learned_from_nothing(self, samples: Samples) -> dict[str, Any]:
+    def _initial_state(self, samples: Samples) -> dict[str, Any]:
         none = {"noise_": 0.0, "lost_": 0.0, "n_sweeps_": 0, "traces_": np.zeros((int(self.chains), 0, 2))}
-        return super()._learned_from_nothing(samples) | none | {"_curve": None, "_timed": None}
+        return super()._initial_state(samples) | none | {"_curve": None, "_timed": None}
 
     def _resume(self, training: Training, chains: Chains) -> Arrays:
         """What checkpoints keep of the chains, which go on from there; nothing without any."""
@@ -268,7 +268,7 @@ class BayesianMF(Uncertain):
         column = np.zeros(len(item_counts), np.int32)
         column[items] = np.arange(len(items))
         indptr = np.concatenate([[0], np.cumsum(by_user.counts()[users])])
-        return (users, items), Rows.taking(indptr, column[by_user.indices], self._standardised(ratings.values))
+        return (users, items), Rows.taking(indptr, column[by_user.indices], self._standardise(ratings.values))
 
     def _check_checkpoints(self) -> None:
         """A chain goes on from what it was."""

@@ -45,7 +45,7 @@ class Ordered(GoingOn):
 
     _curve: Curve | None
 
-    def _expected(self, scores: Scores) -> Scores:
+    def _expectation(self, scores: Scores) -> Scores:
         """What is expected to be seen of numbers in units of the ratings."""
         if self._curve is None:
             return scores
@@ -64,17 +64,17 @@ class Ordered(GoingOn):
         latents = super()._score(users, items)
         if self._curve is None:
             return latents
-        return np.where((users < 0) & (items < 0), np.float32(self._both_unknown), self._expected(latents))
+        return np.where((users < 0) & (items < 0), np.float32(self._both_unknown), self._expectation(latents))
 
     def _score_one(self, user: int, item: int) -> float:
         if self._curve is None:
             return super()._score_one(user, item)
         users, items = np.array([user], np.int32), np.array([item], np.int32)
-        return float(self._clipped(self._score(self._learned_users(users), self._learned_items(items)))[0])
+        return float(self._clip(self._score(self._learned_users(users), self._learned_items(items)))[0])
 
     def _best_for_rows(self, *arguments: Any) -> tuple[Numbers, Scores]:
         found, scores = super()._best_for_rows(*arguments)
-        return found, self._expected(scores)
+        return found, self._expectation(scores)
 
     def _reading(self, user: int, item: int, own: OwnRatings | None) -> Reading:
         reading = super()._reading(user, item, own)

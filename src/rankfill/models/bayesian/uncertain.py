@@ -85,11 +85,11 @@ class Uncertain(Exploring):
     ) -> NDArray[np.float32]:
         assert self._timed is not None
         latents = self._as_latents()._score(users, items) + self._timed.added(users, items, times)
-        return self._clipped(self._expected(latents))
+        return self._clip(self._expectation(latents))
 
-    def _predicted(self, ratings: Ratings) -> NDArray[np.float32]:
+    def _predict_ratings(self, ratings: Ratings) -> NDArray[np.float32]:
         if self._timed is None or ratings.timestamps is None:
-            return super()._predicted(ratings)
+            return super()._predict_ratings(ratings)
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
         return self._at_times(users, items, ratings.timestamps)
@@ -120,9 +120,9 @@ class Uncertain(Exploring):
             tail = 0.5 - 0.5 * float(coverage)
             low, high = ((below < share).sum(axis=-1) for share in (tail, 1.0 - tail))
             return view.levels_[low], view.levels_[high]
-        middle = view._unclipped(users, items)
+        middle = view._predict_unclipped(users, items)
         reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
-        return view._clipped(middle - reach), view._clipped(middle + reach)
+        return view._clip(middle - reach), view._clip(middle + reach)
 
     def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         if self.likelihood != "gaussian":
@@ -134,7 +134,7 @@ class Uncertain(Exploring):
         spread = self._samples.spread(user_rows, item_rows)
         return (self._scale * np.sqrt(spread + noise)).astype(np.float32).reshape(shape)
 
-    def _unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+    def _predict_unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         user_rows, item_rows, shape = self._pair_rows(users, items)
         return self._score(user_rows, item_rows).reshape(shape)
 

@@ -217,11 +217,11 @@ class DivideAndConquer(OffsetModel):
         whole = combined(blocks, ratings.n_users, ratings.n_items, self.combine)
         self.penalty_ = float(np.average([b.penalty for b in blocks], weights=[b.n_ratings for b in blocks]))
         if whole.rank and self.refit:
-            whole = self._refitted(whole, ratings, exponent_of(max(block.largest for block in blocks)))
+            whole = self._refit(whole, ratings, exponent_of(max(block.largest for block in blocks)))
         rated = Rated.of(ratings.by_user.counts(), ratings.by_item.counts(), by_count=False)
         self._keep(rated, LowRank(whole.left[rated.users], whole.right[rated.items]))
 
-    def _refitted(self, whole: LowRank, ratings: Ratings, exponent: int) -> LowRank:
+    def _refit(self, whole: LowRank, ratings: Ratings, exponent: int) -> LowRank:
         """Rows of items, then of users, fitted to all ratings; empty rows stay as they are."""
         users, items = (rows_in_units(padded_copy(side), whole.rank, exponent) for side in whole)
         user_ridge, item_ridge = (
@@ -241,8 +241,8 @@ class DivideAndConquer(OffsetModel):
         share = np.count_nonzero(counts) / max(self.n_ratings_, 1) if by_count else 1.0
         return Ridge(rank=rank, penalty=math.ldexp(self.penalty_ * share, -exponent), by_count=by_count)
 
-    def _packed(self, history: bool) -> Parts:
-        parts = super()._packed(history)
+    def _pack(self, history: bool) -> Parts:
+        parts = super()._pack(history)
         if self.model is not None:
             name, settings = type(self.model).__name__, self.model.get_params(deep=False)
             parts.words["parameters"]["model"] = {"name": name, "parameters": settings}
@@ -267,7 +267,7 @@ class Completion:
         with without_hints():
             fitted = clone(self.part).fit(left_over)
         left, right = (side.astype(np.float64) for side in (fitted.user_factors_, fitted.item_factors_[items]))
-        solution = _without_rounding(balanced(LowRank(left, right)))
+        solution = _drop_rounding(balanced(LowRank(left, right)))
         return CompletedBlock(items, solution, fitted.penalty_, len(ratings), max(map(abs, left_over.bounds())))
 
 
@@ -306,7 +306,7 @@ class Measure:
         return tuple(squared_errors(rows, moving, fixed, self.ridge))
 
 
-def _without_rounding(solution: LowRank) -> LowRank:
+def _drop_rounding(solution: LowRank) -> LowRank:
     """Without directions that are there because factors are kept in single precision: a projection would heed them."""
     values = np.linalg.norm(solution.left, axis=0) ** 2
     kept = values > _ROUNDING * values.max(initial=0.0)

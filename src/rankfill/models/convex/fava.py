@@ -184,18 +184,18 @@ class FAVA(OffsetModel):
             unit = unit_of(problem.values)
             scaled = ratings if unit == 1.0 else ratings.with_values(lambda values: values.astype(np.float64) / unit)
             found = sample_variances(scaled, self.sample, self.offset, self.seed)
-            self.variances_ = unit * self._variances_that_hold(scaled, found)
+            self.variances_ = unit * self._confirm_variances(scaled, found)
         else:
             self.variances_ = np.array(self.variances, dtype=np.float64)
         self.multipliers_ = np.zeros_like(self.variances_)
         return problem
 
-    def _variances_that_hold(self, ratings: Ratings, found: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _confirm_variances(self, ratings: Ratings, found: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns the variances found, or the share of them that predicts ratings kept aside best."""
 
         def learn(share: float, part: Ratings) -> Predict:
             model: FAVA = clone(self).set_params(variances=(share * found).tolist() if share > 0 else [])
-            return model.fit(part)._predicted
+            return model.fit(part)._predict_ratings
 
         if len(found) == 0:
             return found

@@ -138,7 +138,7 @@ class GECO(OffsetModel):
                     start = balanced(self._rows_of(self, problem))
                 solver = Greedy(problem, start, rank=rank, threshold=self.penalty_, core_steps=self.core_steps_)
                 for _, iterate in zip(epochs, solver.iterates(), strict=False):
-                    self._keep(problem, _widened(iterate.solution, 0 if self.rank is None else rank))
+                    self._keep(problem, _pad_rank(iterate.solution, 0 if self.rank is None else rank))
                     square = float(iterate.residual @ iterate.residual)
                     training.report(0.5 * square, math.sqrt(square / len(ratings)))
 
@@ -168,7 +168,7 @@ class GECO(OffsetModel):
         return balanced(self._rows_of(fitted, problem))
 
 
-def _widened(solution: LowRank, rank: int) -> LowRank:
+def _pad_rank(solution: LowRank, rank: int) -> LowRank:
     """Pads the factors with zeros to the rank asked for, where there are no more directions."""
     missing = max(rank - solution.rank, 0)
     return LowRank(*(np.pad(side, ((0, 0), (0, missing))) for side in solution))

@@ -123,7 +123,7 @@ def best_on_path(model: Model, parameter: str, first: float, ratio: float, ratin
         while len(errors) - int(np.argmin(errors or [0])) <= PATIENCE:
             following = clone(model).set_params(**{parameter: first * ratio ** len(errors)})
             fitted = [clone(following).fit(part[0], init=init) for part, init in zip(parts, fitted, strict=True)]
-            predicted = [each._predicted(held_out) for each, (_, held_out) in zip(fitted, parts, strict=True)]
+            predicted = [each._predict_ratings(held_out) for each, (_, held_out) in zip(fitted, parts, strict=True)]
             errors.append(rmse(aside, np.concatenate(predicted)))
     return float(first * ratio ** _lowest(errors))
 

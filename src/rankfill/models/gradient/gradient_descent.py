@@ -234,7 +234,7 @@ class _Problem:
         while True:
             ahead = point
             if nesterov and k > 1:
-                ahead = self.at(self.extrapolated(point.rows, before.rows, (k - 1) / (k + 2)))
+                ahead = self.at(self.extrapolate(point.rows, before.rows, (k - 1) / (k + 2)))
             reached, eta = self.descend(ahead, eta)
             if reached.objective > point.objective:
                 k, (reached, eta) = 1, self.descend(point, eta)
@@ -247,7 +247,7 @@ class _Problem:
         gradients = [gradient / counts for gradient, counts in zip(gradients, self.counts, strict=True)]
         eta *= 2
         for _ in range(HALVINGS):
-            point = self.at(self._moved(start.rows, gradients, eta))
+            point = self.at(self._move(start.rows, gradients, eta))
             squares = sum(
                 float(_squares(point.rows[side] - start.rows[side]) @ counts[:, 0])
                 for side, counts in enumerate(self.counts)
@@ -257,17 +257,17 @@ class _Problem:
             eta /= 2
         return start, 1.0
 
-    def extrapolated(self, rows: RowPair, before: RowPair, share: float) -> RowPair:
+    def extrapolate(self, rows: RowPair, before: RowPair, share: float) -> RowPair:
         users, items = (now + np.float32(share) * (now - then) for now, then in zip(rows, before, strict=True))
-        return self._projected((users, items))
+        return self._project((users, items))
 
-    def _moved(self, rows: RowPair, gradients: list[NDArray[np.float32]], eta: float) -> RowPair:
+    def _move(self, rows: RowPair, gradients: list[NDArray[np.float32]], eta: float) -> RowPair:
         moved = list(rows)
         for side, gradient in enumerate(gradients):
             moved[side] = rows[side] - np.float32(eta) * gradient
-        return self._projected((moved[0], moved[1]))
+        return self._project((moved[0], moved[1]))
 
-    def _projected(self, rows: RowPair) -> RowPair:
+    def _project(self, rows: RowPair) -> RowPair:
         """Puts the factors that must not be negative back to zero, in place."""
         for side in range(len(self.sides)):
             if self.model._is_nonnegative(side):

@@ -45,7 +45,7 @@ class RoundsOnline(ScaledFactorModel, OnlineFactorModel):
     def _rule(self) -> GradientRule:
         """The rule of a round."""
 
-    def _held(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _round_penalties(self, counts: NDArray[np.int64]) -> NDArray[np.float32]:
         """The penalty in each round of a row with so many ratings: λ + κ/n."""
         return (self.penalty + self.shrinkage_ / np.maximum(counts, 1)).astype(np.float32)
 
@@ -63,7 +63,7 @@ class RoundsOnline(ScaledFactorModel, OnlineFactorModel):
             self._user_counts.array[users] - still_to_come(users),
             self._item_counts.array[items] - still_to_come(items),
         )
-        held = self._held(counts[0]), self._held(counts[1])
+        held = self._round_penalties(counts[0]), self._round_penalties(counts[1])
         for places, plausible, offsets, units in stretches(self._stream, self._recent, values, centred=self._centred):
             if self.loss != "logistic":
                 self._change_scale(units.scale)

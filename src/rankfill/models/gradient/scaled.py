@@ -126,10 +126,10 @@ class ScaledFactorModel(FactorModel):
 
         def learn(shrinkage: float, part: Ratings) -> Predict:
             settings = self.get_params() | {"shrinkage": shrinkage, "tol": None}  # noise is learned late
-            return type(self)(**settings).fit(part)._predicted
+            return type(self)(**settings).fit(part)._predict_ratings
 
         def effects(part: Ratings) -> Predict:
-            return Bias(clip=self.clip).fit(part)._predicted
+            return Bias(clip=self.clip).fit(part)._predict_ratings
 
         chosen = choose_held_out(
             ratings,
@@ -162,10 +162,12 @@ class ScaledFactorModel(FactorModel):
         rows = padded(last - first, self.rank_ + 2 * self.biased_)
         if self.biased_:
             rows[:, self.rank_ + 1 - side] = 1
-        set_random(rows, first, self.rank_, order_seed(self.seed, side), lambda numbers: self._begun(numbers, side))
+        set_random(
+            rows, first, self.rank_, order_seed(self.seed, side), lambda numbers: self._first_factors(numbers, side)
+        )
         return rows
 
-    def _begun(self, numbers: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    def _first_factors(self, numbers: NDArray[np.float64], side: int) -> NDArray[np.float64]:
         """The factors to start from, of random numbers between 0 and 1."""
         nonnegative = self._is_nonnegative(side)
         if self.biased_:

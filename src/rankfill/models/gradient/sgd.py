@@ -197,7 +197,7 @@ class SGD(RoundsOnline):
         rule = replace(self._rule(), step="adagrad")
         still = np.full(len(rated), np.inf, np.float32)  # a row with an infinite sum of gradients takes no step
         memory, targets = np.ones(known.n_users, np.float32), self._targets(known.values)
-        held = self._held(known.by_user.counts())[known.user_indices]
+        held = self._round_penalties(known.by_user.counts())[known.user_indices]
         none = np.zeros(len(known), np.float32)
         for _ in range(self.passes):
             gradient_online(
@@ -247,7 +247,7 @@ class SGD(RoundsOnline):
         rng = np.random.default_rng(order_seed(self.seed, epoch))
         strata = rng.permutation(grid.groups).astype(np.int32)
         memory = self._user_memory.array, self._item_memory.array
-        held = self._held(self._user_counts.array), self._held(self._item_counts.array)
+        held = self._round_penalties(self._user_counts.array), self._round_penalties(self._item_counts.array)
         sums = gradient_pass(grid, strata, *moving, *memory, *held, self._rule(), self._rounds, means)
         self._rounds += len(grid.values)
         self._refuse_divergence(moving)

@@ -218,13 +218,13 @@ class NearestNeighbors(NeighbourAnswers):
             model = copy.copy(fitted[id(part)])
             model.penalty_ = penalty
             model._set_weights()
-            return model._predicted
+            return model._predict_ratings
 
         found = choose_held_out(
             ratings,
             candidates,
             learn,
-            baseline=lambda part: baseline_of(part, self.baseline, self.side)._predicted,
+            baseline=lambda part: baseline_of(part, self.baseline, self.side)._predict_ratings,
             sample=_SAMPLE,
             seed=int(self.seed),
         )
@@ -324,9 +324,9 @@ class NearestNeighbors(NeighbourAnswers):
             other = self._sides.by_own.of_rows(np.unique(own)).indices
         return np.unique(self._sides.by_other.of_rows(np.unique(other)).indices)
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Without history leaves out the ratings: of users only effects are left; newcomers still get lists."""
-        parts = super()._packed(history)
+        parts = super()._pack(history)
         if not history or self._seen is None:
             parts.tensors["ratings"] = self._ratings[:0]
         return parts

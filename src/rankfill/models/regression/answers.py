@@ -232,9 +232,9 @@ class AnswersByRows(Model):
             entries if self._link is None else inputs_over_raters(ratings.by_user._replace(values=entries), self._link)
         )
 
-    def _packed(self, history: bool) -> Parts:
+    def _pack(self, history: bool) -> Parts:
         """Without history leaves out the rows of X: of users only effects are left; newcomers still get lists."""
-        parts = super()._packed(history)
+        parts = super()._pack(history)
         if not history:
             parts.tensors["entries"] = self._entries[:0]
         return parts

@@ -139,7 +139,7 @@ def _of_ratings(trial: Trial) -> tuple[float, Error]:
     number = np.full(rest.n_users, -1)
     number[users] = np.arange(len(users))
     judged = rest.select(number[rest.user_indices] >= 0)
-    rows, baseline = number[judged.user_indices], bias._predicted(judged)
+    rows, baseline = number[judged.user_indices], bias._predict_ratings(judged)
     if link is None:
         scores = _closed_scores(entries, entries.of_rows(users), learned.n_items)
     else:

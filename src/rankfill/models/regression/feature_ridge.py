@@ -185,7 +185,7 @@ class FeatureRidge(FactorModel):
             return
         users, rank = self._users.array[:, self._split : self.rank_], self.rank_
         entries = ratings.by_item
-        solved = self._solved(entries, entries.values - np.float32(self.offset_), users)
+        solved = self._solve(entries, entries.values - np.float32(self.offset_), users)
         self._items.array[:, self._split : rank] = solved[:, :-1]
         self._items.array[:, rank + 1] = solved[:, -1]
 
@@ -203,11 +203,11 @@ class FeatureRidge(FactorModel):
         if self.loss == "squared":
             by_features = rows[known.user_indices, split:rank] * items[entries.indices, split:rank]
             targets = targets - items[entries.indices, rank + 1] - by_features.sum(axis=1)
-        solved = self._solved(entries, targets, items[:, :split])
+        solved = self._solve(entries, targets, items[:, :split])
         rows[:, :split], rows[:, rank] = solved[:, :-1], solved[:, -1]
         return rows
 
-    def _solved(self, entries: Rows, targets: Floats, inputs: Floats) -> Floats:
+    def _solve(self, entries: Rows, targets: Floats, inputs: Floats) -> Floats:
         """The parameters of every row for the inputs of its entries, and its bias; zeros where there are none."""
         counts, rank = entries.counts(), inputs.shape[1]
         share = 0.5 if self.loss == "logistic" and self.side == "both" else 1.0

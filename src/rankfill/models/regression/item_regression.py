@@ -270,4 +270,4 @@ class ItemRegression(AnswersByRows):
         """With implicit feedback, how far scores are from what the ratings count."""
         if self.feedback == "explicit":
             return super()._error(ratings)
-        return rmse(self._entries_of(ratings, None), self._predicted(ratings))
+        return rmse(self._entries_of(ratings, None), self._predict_ratings(ratings))
