@@ -1,7 +1,8 @@
 """The parameters of the models as they are typed: derived from their signatures, so that a new model brings its own."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -13,7 +14,8 @@ _WIDEST = 16  # letters
 _YES, _NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
-def parameters_of(cls: type[Model]) -> dict[str, inspect.Parameter]:
+@cache
+def parameters_of(cls: type[Model]) -> Mapping[str, inspect.Parameter]:
     """The parameters of a model that can be written on a command line."""
     signature = inspect.signature(cls, eval_str=True)
     return {name: each for name, each in signature.parameters.items() if _kinds(each.annotation)}
