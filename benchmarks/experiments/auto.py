@@ -69,7 +69,7 @@ SETS: dict[str, Callable[[], rf.Ratings]] = {
 }
 
 
-def measured(model: rf.Model, train: rf.Ratings, test: rf.Ratings, liked: Liked) -> tuple[float, float, float, float]:
+def measure(model: rf.Model, train: rf.Ratings, test: rf.Ratings, liked: Liked) -> tuple[float, float, float, float]:
     """RMSE (NaN where there is none), NDCG@10, seconds on the clock and of CPU time."""
     clock, cpu = time.perf_counter(), time.process_time()
     model.fit(train)
@@ -86,9 +86,9 @@ def movielens(seconds: float) -> None:
     train, test = rf.split(rf.datasets.movielens("1m").ratings, test=0.2, by="user", seed=0)
     print(f"{'MovieLens 1M':42s} {'RMSE':>8s} {'NDCG@10':>9s} {'s':>8s} {'CPU s':>8s}")
     for model in (rf.Bias(), rf.Popularity(), rf.PassiveAggressive()):
-        show(repr(model), measured(model, train, test, 4.0))
+        show(repr(model), measure(model, train, test, 4.0))
     auto = rf.Auto(seconds=seconds)
-    show("Auto()", measured(auto, train, test, 4.0))
+    show("Auto()", measure(auto, train, test, 4.0))
     print("  targets: RMSE at most 0.838, NDCG@10 at least 0.393, 30 s\n")
     print(auto.choices_)
 
@@ -104,10 +104,10 @@ def kinds(only: list[str], seconds: float) -> None:
             unsuited = model.needs_nonnegative and (train.values < 0).any()
             if unsuited or (liked == "all" and model.predicts_ratings):
                 continue
-            found[repr(model)] = measured(model, train, test, liked)
+            found[repr(model)] = measure(model, train, test, liked)
             show(repr(model), found[repr(model)])
         auto = rf.Auto(seconds=seconds)
-        error, quality, *_ = result = measured(auto, train, test, liked)
+        error, quality, *_ = result = measure(auto, train, test, liked)
         show("Auto()", result)
         errors = {each: values[0] for each, values in found.items() if not np.isnan(values[0])}
         best_list = max(found, key=lambda each: found[each][1])

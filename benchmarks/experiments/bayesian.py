@@ -25,7 +25,7 @@ from rankfill.models.bayesian.sampler import Chain
 Split = tuple[rf.Ratings, rf.Ratings]
 
 
-def fitted(model: rf.Model, train: rf.Ratings) -> tuple[rf.Model, str]:
+def fit_and_name(model: rf.Model, train: rf.Ratings) -> tuple[rf.Model, str]:
     _ = train.by_item
     started, used = time.perf_counter(), time.process_time()
     model.fit(train)
@@ -34,7 +34,7 @@ def fitted(model: rf.Model, train: rf.Ratings) -> tuple[rf.Model, str]:
 
 def report(words: str, model: rf.Model, split: Split, target: str) -> None:
     train, test = split
-    model, seconds = fitted(model, train)
+    model, seconds = fit_and_name(model, train)
     error = rf.evaluate(model, test)["rmse"]
     line = f"{words:44s} {error:.4f}   {seconds}"
     if isinstance(model, rf.BayesianMF):

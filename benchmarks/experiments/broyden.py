@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import rankfill as rf
 from benchmarks.harness.clock import timed
 from rankfill.data.olivetti import olivetti
-from rankfill.experiments.faces import Holes, filled_by, methods
+from rankfill.experiments.faces import Holes, fill_by, methods
 
 STREAMED: dict[str, rf.Model] = {
     "Bias, all at once": rf.Bias(),
@@ -62,7 +62,7 @@ def faces(folder: str | None, rounds: int, passes: int) -> None:
         with threadpool_limits(1):  # more threads cost more than they save on matrices of this size
             filled, _, theirs = timed(lambda: numpy_loop(wide, holes.known, 30, 2.0, passes))
         ratios.append(theirs / ours)
-        both = [f"{whole:.2f} and {hole:.2f} dB" for whole, hole in map(holes.snr, (filled_by(model), filled))]
+        both = [f"{whole:.2f} and {hole:.2f} dB" for whole, hole in map(holes.snr, (fill_by(model), filled))]
         print(f"kernel {ours / passes:.4f} s a pass ({both[0]}), NumPy {theirs / passes:.4f} s ({both[1]})", flush=True)
     print(f"the kernel is {statistics.median(ratios):.1f} times as fast (median of {rounds}, {passes} passes each)")
 

@@ -53,7 +53,7 @@ def compare(session: Session) -> Comparison:
     measurements: list[Measurement] = []
     for rival in (name for name in RIVALS if name in only and name not in skipped):
         try:
-            measurements += planned(rival, session)
+            measurements += plan(rival, session)
         except tuning.TuningError as error:
             skipped[rival] = str(error)
     measure_in_turn(measurements, session)
@@ -63,7 +63,7 @@ def compare(session: Session) -> Comparison:
     return Comparison(session.about, session.plan, options.measure, options.repetitions, measurements, skipped, loads)
 
 
-def planned(rival: str, session: Session) -> list[Measurement]:
+def plan(rival: str, session: Session) -> list[Measurement]:
     """The measurements of one system, with its settings chosen."""
     system = RIVALS[rival]()
     steps = []

@@ -99,14 +99,14 @@ def beside_dense(seconds: float, penalty: float = 20.0) -> None:
         if name == "dense":
             solve = partial(dense_soft_impute, table, penalty, objective, seconds)
         else:
-            solve = partial(solved, getattr(rf, name), penalty, train)
+            solve = partial(solve_to, getattr(rf, name), penalty, train)
         (steps, objective), *times = timed(solve)
         peak = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()
         print(f"| {name} | {times[0]:.2f} | {times[1]:.2f} | {steps} | {objective:.2f} | {peak:.0f} |", flush=True)
 
 
-def solved(cls: type[TraceNormModel], penalty: float, train: rf.Ratings) -> tuple[int, float]:
+def solve_to(cls: type[TraceNormModel], penalty: float, train: rf.Ratings) -> tuple[int, float]:
     """How many passes it took, and the last J."""
     history = cls(penalty=penalty, offset="none", gap=1e-3, tol=None, passes=5000).fit(train).history_
     return len(history), history[-1].objective

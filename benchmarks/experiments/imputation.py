@@ -39,7 +39,7 @@ IMPUTERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def measured(table: np.ndarray, share: float, seed: int) -> dict[str, tuple[float, float]]:
+def measure(table: np.ndarray, share: float, seed: int) -> dict[str, tuple[float, float]]:
     """Error and CPU seconds of each imputer."""
     hidden = np.random.default_rng(seed).random(table.shape) < share
     holed = np.where(hidden, np.nan, table)
@@ -62,11 +62,11 @@ def main() -> None:
     threadpool_limits(arguments.threads)
     warnings.simplefilter("ignore")  # IterativeImputer says that ten rounds were too few
     tables = {name: load().data.astype(np.float64) for name, load in TABLES.items()}
-    measured(tables["wine"], 0.3, 0)
+    measure(tables["wine"], 0.3, 0)
     titles = [*(f"{name}" for name in IMPUTERS), *(f"{name}, s" for name in IMPUTERS), "Iterative / LowRank"]
     print(f"| holes | table | {' | '.join(titles)} |\n|{'---|' * (len(titles) + 2)}")
     for share in HOLES:
-        rounds = [[measured(table, share, seed) for table in tables.values()] for seed in range(arguments.seeds)]
+        rounds = [[measure(table, share, seed) for table in tables.values()] for seed in range(arguments.seeds)]
         results = np.array([[[each[name] for name in IMPUTERS] for each in one] for one in rounds])
         errors, seconds = results[..., 0].mean(axis=0), results[..., 1].mean(axis=0)
         for name, error, cost in zip(tables, errors, seconds, strict=True):

@@ -62,12 +62,12 @@ def cases(folder: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Pictures and what is missing of them."""
     camera, china = read_picture(folder / "camera.png"), read_picture(folder / "china.jpg")
 
-    def hidden(picture: np.ndarray) -> np.ndarray:
+    def hide(picture: np.ndarray) -> np.ndarray:
         return np.random.default_rng(0).random(picture.shape[:2]) >= KEEP
 
     return {
-        "camera, 35 % seen": (camera, hidden(camera)),
-        "china, 35 % seen": (china, hidden(china)),
+        "camera, 35 % seen": (camera, hide(camera)),
+        "china, 35 % seen": (china, hide(china)),
         "camera, writing": (camera, writing(camera.shape)),
     }
 

@@ -33,12 +33,12 @@ def quality(folder: str | None, seeds: int) -> None:
         for seed in range(seeds):
             train, test = rf.split(ratings, test=0.2, by="user", seed=seed)
             for label, make in MODELS.items():
-                runs[label].append(measured(make(seed), train, test))
+                runs[label].append(measure(make(seed), train, test))
         for label, results in runs.items():
             print(f"    {label:20s}" + "   ".join(cells(results, runs["Bias"])))
 
 
-def measured(model: rf.Model, train: rf.Ratings, test: rf.Ratings) -> dict[str, float]:
+def measure(model: rf.Model, train: rf.Ratings, test: rf.Ratings) -> dict[str, float]:
     _ = train.by_item
     seconds = timed(lambda: model.fit(train)).cpu
     scores = rf.evaluate(model, test, scores=list(SCORES))

@@ -29,7 +29,7 @@ def read(name: str) -> rf.Ratings:
     return rf.datasets.movielens(name).ratings
 
 
-def planted(n_users: int, n_items: int, n_ratings: int, spread: float, bond: float) -> tuple[rf.Ratings, Any]:
+def plant(n_users: int, n_items: int, n_ratings: int, spread: float, bond: float) -> tuple[rf.Ratings, Any]:
     """Ratings and true tastes; popularity is log-normal with that spread, and its bond with quality from 0 to 1."""
     random = np.random.default_rng(3)
     popularity = random.normal(size=n_items)
@@ -50,7 +50,7 @@ def true_ratings() -> None:
     print("|---" * (4 + len(shares)) + "|")
     sizes = (3000, 6000, 60_000), (3000, 6000, 300_000), (600, 300, 15_000)
     for size, spread, bond in itertools.product(sizes, (0.7, 1.5), (0.0, 0.5)):
-        ratings, true = planted(*size, spread, bond)
+        ratings, true = plant(*size, spread, bond)
         counts = ratings.by_item.counts()
         for name in ("als", "sgd", "passive-aggressive", "bias"):
             model, found = rf.MODELS[name]().fit(ratings), []

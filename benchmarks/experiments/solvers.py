@@ -45,7 +45,7 @@ SOLVERS: dict[str, rf.Model] = {
 }
 
 
-def measured(train: rf.Ratings, test: rf.Ratings, only: str) -> Iterator[tuple[str, dict[str, float]]]:
+def measure(train: rf.Ratings, test: rf.Ratings, only: str) -> Iterator[tuple[str, dict[str, float]]]:
     for name, model in SOLVERS.items():
         if only.lower() not in name.lower():
             continue
@@ -70,7 +70,9 @@ def libmf(train: rf.Ratings, test: rf.Ratings, threads: int) -> Iterator[tuple[s
     except ImportError:
         return
 
-    def fitted(part: rf.Ratings, other: rf.Ratings, rank: int, chosen: tuple[float, float, int], loss: dict[str, Any]):
+    def fit_each(
+        part: rf.Ratings, other: rf.Ratings, rank: int, chosen: tuple[float, float, int], loss: dict[str, Any]
+    ):
         penalty, eta, passes = chosen
         table = np.column_stack([part.user_indices, part.item_indices, part.values]).astype(np.float32)
         held: dict[str, Any] = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": penalty, "lambda_q2": penalty}
@@ -91,9 +93,9 @@ def libmf(train: rf.Ratings, test: rf.Ratings, threads: int) -> Iterator[tuple[s
     for name, loss in LIBMF.items():
         measure = "nmae" if loss["fun"] == 1 else "rmse"
         for rank in (32, 64):
-            chosen = min(GRID, key=lambda each: fitted(part, aside, rank, each, loss)[measure])
+            chosen = min(GRID, key=lambda each: fit_each(part, aside, rank, each, loss)[measure])
             title = f"{name}, rank {rank} (penalty {chosen[0]:g}, eta {chosen[1]:g}, {chosen[2]} passes)"
-            yield title, fitted(train, test, rank, chosen, loss)
+            yield title, fit_each(train, test, rank, chosen, loss)
 
 
 def main() -> None:
@@ -110,7 +112,7 @@ def table(ratings: rf.Ratings, threads: int, only: str = "") -> None:
     train, test = rf.split(ratings, test=0.2, by="user", seed=0)
     print(f"MovieLens 1M, 80/20 by user, {threads} threads")
     print("| solver | RMSE | nmae | seconds | CPU seconds |\n|---|---|---|---|---|")
-    for name, cells in itertools.chain(measured(train, test, only), libmf(train, test, threads)):
+    for name, cells in itertools.chain(measure(train, test, only), libmf(train, test, threads)):
         errors, times = f"{cells['rmse']:.4f} | {cells['nmae']:.2f}", f"{cells['seconds']:.2f} | {cells['cpu']:.2f}"
         print(f"| {name} | {errors} | {times} |", flush=True)
 

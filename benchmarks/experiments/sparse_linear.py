@@ -23,7 +23,7 @@ ENTRIES = 100
 PASSES = 2, 4, 6, 8, 10, 12, 15, 20, 30, 50, 80
 
 
-def made_up(n_rows: int, n_features: int, seed: int = 0) -> tuple[Any, NDArray[np.float64]]:
+def make_up(n_rows: int, n_features: int, seed: int = 0) -> tuple[Any, NDArray[np.float64]]:
     rng = np.random.default_rng(seed)
     drawn = n_features ** rng.random((n_rows, ENTRIES))
     columns = np.minimum(drawn.astype(np.int32) + rng.integers(0, 50, drawn.shape, dtype=np.int32), n_features - 1)
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows, signs = made_up(arguments.rows, arguments.features)
+    rows, signs = make_up(arguments.rows, arguments.features)
     problem = Problem(scipy.sparse.csr_array(rows), signs, "logistic", 1.0, intercept=False)
     best = solve(problem, "saga", passes=200, tol=1e-9)
     lowest, highest = problem.objective(best.coefficients, 0.0), arguments.rows * float(np.log(2.0))

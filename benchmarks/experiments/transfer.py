@@ -26,7 +26,7 @@ SEARCHES: dict[str, tuple[rf.Model, str, list[Any]]] = {
 }
 
 
-def compared(ratings: rf.Ratings, ratio: float, folds: int) -> None:
+def compare(ratings: rf.Ratings, ratio: float, folds: int) -> None:
     samples = [rf.sample_submatrix(ratings, ratio, seed=seed) for seed in (0, 1)]
     print(f"{len(ratings):,} ratings; samples of {' and '.join(f'{len(sample):,}' for sample in samples)}")
     for label, (model, name, values) in SEARCHES.items():
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--data", default=None, help="folder that holds the MovieLens sets (default: RANKFILL_DATA)")
     parser.add_argument("--folds", type=int, default=3)
     options = parser.parse_args()
-    compared(rf.datasets.movielens(options.movielens, path=options.data).ratings, options.ratio, options.folds)
+    compare(rf.datasets.movielens(options.movielens, path=options.data).ratings, options.ratio, options.folds)
 
 
 if __name__ == "__main__":

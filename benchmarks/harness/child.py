@@ -51,7 +51,7 @@ def in_child(
     return result
 
 
-def called(call: str, arguments: dict[str, Any]) -> Result:
+def call_here(call: str, arguments: dict[str, Any]) -> Result:
     """The same in this process."""
     module, _, function = call.partition(":")
     result: Result = getattr(importlib.import_module(module), function)(**arguments)
@@ -73,7 +73,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries print to the descriptor, past sys.stdout
-    json.dump(plain(called(job["call"], job["arguments"])), answer)
+    json.dump(plain(call_here(job["call"], job["arguments"])), answer)
     answer.flush()
     os._exit(0)  # a virtual machine or a pool of threads may not want to end
 

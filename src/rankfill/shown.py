@@ -27,7 +27,7 @@ def shown(value: Any) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # a value whose own description fails must not hide what is wrong with it
         text = f"a {type(value).__name__}"
-    return shortened(text)
+    return shorten(text)
 
 
 def shown_names(names: Iterable[str]) -> str:
@@ -38,7 +38,7 @@ def shown_names(names: Iterable[str]) -> str:
     >>> shown_names(str(k) for k in range(100))
     '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 88 more'
     """
-    texts = [shortened(printable(name)) for name in names]
+    texts = [shorten(printable(name)) for name in names]
     more = f" and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
     return ", ".join(texts[:_MOST]) + more
 
@@ -54,7 +54,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
+def shorten(text: str, longest: int = _LONGEST) -> str:
     """The text without its middle where it is longer than that."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

@@ -47,7 +47,7 @@ class Factors(NamedTuple):
 
 def find_factors(ratings: Ratings, n_topics: int | None, seed: int) -> Factors:
     """Factors of so many topics, or of the number at which most hold up."""
-    matrix, listed = weighted(ratings)
+    matrix, listed = weigh(ratings)
     users = np.random.default_rng(seed).permutation(np.flatnonzero(np.diff(matrix.indptr)))
     if n_topics is None:
         n_topics = choose_number(*(_some(matrix, half, TO_CHOOSE) for half in (users[::2], users[1::2])))
@@ -59,7 +59,7 @@ def find_factors(ratings: Ratings, n_topics: int | None, seed: int) -> Factors:
     return Factors(user_factors.mean(axis=0) * largest, items)
 
 
-def weighted(ratings: Ratings) -> tuple[scipy.sparse.csr_array, NDArray[np.intp]]:
+def weigh(ratings: Ratings) -> tuple[scipy.sparse.csr_array, NDArray[np.intp]]:
     """The matrix V with the columns of some items, and their row numbers."""
     counts = ratings.by_item.counts()
     n_users, n_items = int((ratings.by_user.counts() > 0).sum()), int((counts > 0).sum())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.experiments import compare
 from benchmarks.harness import datasets
-from benchmarks.harness.child import called, in_child
+from benchmarks.harness.child import call_here, in_child
 from benchmarks.harness.report import as_json, tables
 from benchmarks.harness.results import Comparison, Measurement
 from benchmarks.harness.tuning import Choice, Tuned
@@ -24,7 +24,7 @@ OWN = ["rankfill_passive_aggressive", "rankfill_passive_aggressive_online", "ran
 
 
 def in_this_process(call, arguments, threads, environment):
-    return called(call, arguments)
+    return call_here(call, arguments)
 
 
 def run_tiny(output: Path, *words: str, only: list[str]) -> Comparison:
@@ -106,7 +106,7 @@ def test_a_child_measures_and_a_failing_one_says_why(tmp_path):
     assert result["fit_seconds"] > 0
     assert result["nanoseconds"] == pytest.approx(1e9 * result["fit_seconds"] / 3200)
     failed = in_child(
-        "benchmarks.harness.child:called", {"call": "benchmarks.harness.child:no_such", "arguments": {}}, threads=1
+        "benchmarks.harness.child:call_here", {"call": "benchmarks.harness.child:no_such", "arguments": {}}, threads=1
     )
     assert "no attribute 'no_such'" in failed["failed"]
 

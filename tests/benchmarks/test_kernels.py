@@ -4,12 +4,12 @@ import json
 
 from benchmarks.experiments import kernels
 from benchmarks.experiments.kernels import FIGURES
-from benchmarks.harness.child import called
+from benchmarks.harness.child import call_here
 
 
 def in_this_process(call, arguments, threads, environment):
     try:
-        return called(call, arguments)
+        return call_here(call, arguments)
     except RuntimeError as error:
         return {"failed": str(error)}
 

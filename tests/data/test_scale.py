@@ -64,8 +64,8 @@ def test_the_scale_is_made_of_values_and_holds_nearly_all(values):
 def test_a_stream_has_the_scale_of_its_values_however_it_is_cut(values, parts):
     array, ends = np.float32([50 if value == 9 else value for value in values]), Ends()
     for part in np.array_split(array, parts):
-        ends = ends.joined(part)
-        assert all(not ends.hold(value) or same(ends, ends.joined(np.float32([value]))) for value in part[:5])
+        ends = ends.extend(part)
+        assert all(not ends.hold(value) or same(ends, ends.extend(np.float32([value]))) for value in part[:5])
     assert ends.scale(len(array)) == scale_of(array)
     assert ends.belong_to(len(array))
     assert not ends.belong_to(len(array) + 1) or len(array) >= 256

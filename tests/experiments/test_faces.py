@@ -8,13 +8,13 @@ import pytest
 import scipy.io
 
 from rankfill.data.olivetti import olivetti
-from rankfill.experiments.faces import PUBLISHED, Holes, fill, made_up, methods
+from rankfill.experiments.faces import PUBLISHED, Holes, fill, make_faces, methods
 from rankfill.experiments.faces_pictures import errors, side_by_side
 
 
 @pytest.fixture(scope="module")
 def holes():
-    return Holes.at_random(made_up(8, 40), 0.25, seed=0)
+    return Holes.at_random(make_faces(8, 40), 0.25, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def results(holes):
 
 
 def test_ratios_are_those_of_their_definition(holes):
-    Y, black = holes.pictures.astype(float), holes.blackened().astype(float)
-    whole, missing = holes.snr(holes.blackened())
+    Y, black = holes.pictures.astype(float), holes.blacken().astype(float)
+    whole, missing = holes.snr(holes.blacken())
     assert whole == pytest.approx(10 * np.log10((Y**2).sum() / ((Y - black) ** 2).sum()), rel=1e-5)
     assert missing == pytest.approx(0, abs=1e-6)
     assert 0.2 < (~holes.known).mean() < 0.3
@@ -88,7 +88,7 @@ def test_missing_and_wrong_files_are_told_in_words(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is not the file of the Olivetti faces"):
         olivetti(tmp_path)
     with pytest.raises(ValueError, match="must be between 0 and 1, found 0"):
-        Holes.at_random(made_up(8, 40), 0.0, 0)
+        Holes.at_random(make_faces(8, 40), 0.0, 0)
 
 
 @pytest.mark.data

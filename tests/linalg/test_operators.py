@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankfill.linalg import LowRank, SparsePlusLowRank, Transposed, balanced, orthonormal, start_block
+from rankfill.linalg import LowRank, SparsePlusLowRank, Transposed, balance, orthonormal, start_block
 
 
 def test_products_are_those_of_the_dense_matrix(matrix, low_rank):
@@ -33,7 +33,7 @@ def test_transposing_the_matrix_swaps_users_and_items(matrix):
 
 def test_balanced_is_the_same_matrix_with_its_singular_values_on_both_sides(low_rank):
     product = low_rank()
-    even = balanced(product)
+    even = balance(product)
     full = product.left @ product.right.T
     np.testing.assert_allclose(even.left @ even.right.T, full, atol=1e-10)
     values = np.linalg.svd(full, compute_uv=False)[:4]
@@ -41,8 +41,8 @@ def test_balanced_is_the_same_matrix_with_its_singular_values_on_both_sides(low_
     np.testing.assert_allclose(even.right.T @ even.right, np.diag(values), atol=1e-9)
     assert even.trace_norm == pytest.approx(values.sum())
     assert product.trace_norm > even.trace_norm
-    assert balanced(product, least=values[1:3].mean()).rank == 2
-    assert balanced(LowRank(np.hstack([product.left, product.left]), np.hstack([product.right] * 2))).rank == 4
+    assert balance(product, least=values[1:3].mean()).rank == 2
+    assert balance(LowRank(np.hstack([product.left, product.left]), np.hstack([product.right] * 2))).rank == 4
 
 
 def test_columns_that_depend_on_others_are_no_obstacle_to_a_basis():

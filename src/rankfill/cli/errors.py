@@ -6,7 +6,7 @@ import re
 
 import typer
 
-from rankfill.shown import printable, shortened
+from rankfill.shown import printable, shorten
 
 # typer carries its own click in newer versions; the base of the errors of both is two steps above BadParameter.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -68,4 +68,4 @@ def _option(argument: re.Match[str]) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line that one can read, whatever a file or a caller put into it."""
-    return shortened(printable(" ".join(text.split())), _LONGEST)
+    return shorten(printable(" ".join(text.split())), _LONGEST)

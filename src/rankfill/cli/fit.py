@@ -27,7 +27,7 @@ from rankfill.cli.shared import (
     tell_stray,
     use_threads,
 )
-from rankfill.cli.validation import LikedRule, MeasureName, handed_on, parse_liked, warnings_as_notes
+from rankfill.cli.validation import LikedRule, MeasureName, model_options, parse_liked, warnings_as_notes
 from rankfill.data import Features, Ratings, read_features, read_ratings, split
 from rankfill.data.duplicates import TIMED, Duplicates
 from rankfill.data.liked import Liked
@@ -112,7 +112,7 @@ def fit(
     rankfill fit ratings.parquet -o m.rankfill --model als --spark spark://host:7077
     """
     use_threads(threads)
-    learner = make_model(model, parameters | handed_on(model, seed=seed, liked=liked))
+    learner = make_model(model, parameters | model_options(model, seed=seed, liked=liked))
     check_output(output)
     check_apart(output, ratings, *(Path(each) for each in (validation, item_features, user_features) if each))
     if plot is not None:

@@ -66,7 +66,7 @@ def model_name(named: str | None, stream: bool) -> str:
     return named or (STREAM_MODEL if stream else DEFAULT_MODEL)
 
 
-def handed_on(name: str, **options: Any) -> dict[str, Any]:
+def model_options(name: str, **options: Any) -> dict[str, Any]:
     """The options of a verb that are parameters of the model as well, where they are given."""
     takes = parameters_of(MODELS[name]) if name in MODELS else {}
     return {option: value for option, value in options.items() if value is not None and option in takes}
@@ -80,7 +80,7 @@ def asked_model(name: str, parameters: dict[str, Any], stream: bool, **options: 
         if not text.isdigit() or int(text) < 1:
             raise ValueError(f"--passes must be a whole number of at least 1, found {text!r}")
         reads = int(text)
-    return make_model(name, parameters | handed_on(name, **options)), reads
+    return make_model(name, parameters | model_options(name, **options)), reads
 
 
 def open_ratings(path: Path, columns: str | None, duplicates: Duplicates, stream: bool) -> Ratings | FileBatches:

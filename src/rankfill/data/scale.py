@@ -29,7 +29,7 @@ def scale_of(values: NDArray[np.float32]) -> tuple[float, float]:
     >>> scale_of(np.array([1, 2, 3, 4, 5] * 40 + [6], np.float32))
     (1.0, 6.0)
     """
-    return Ends().joined(values).scale(len(values))
+    return Ends().extend(values).scale(len(values))
 
 
 def most_apart(n: int) -> int:
@@ -59,7 +59,7 @@ class Ends:
         """Whether one more such value changes nothing here."""
         return len(self.lowest) == _KEPT and bool(self.lowest[-1] <= value <= self.highest[0])
 
-    def joined(self, values: NDArray[np.float32]) -> Self:
+    def extend(self, values: NDArray[np.float32]) -> Self:
         """The ends when these values have come as well."""
         least = greatest = values
         if len(values) > 2 * _KEPT:
@@ -68,13 +68,13 @@ class Ends:
         lowest, highest = np.concatenate([self.lowest, least]), np.concatenate([self.highest, greatest])
         return type(self)(np.sort(lowest)[:_KEPT], np.sort(highest)[-_KEPT:])
 
-    def merged(self, other: "Ends") -> Self:
+    def merge(self, other: "Ends") -> Self:
         """The ends of all values behind both."""
         lowest = np.sort(np.concatenate([self.lowest, other.lowest]))
         highest = np.sort(np.concatenate([self.highest, other.highest]))
         return type(self)(lowest[:_KEPT], highest[-_KEPT:])
 
-    def shortened(self, n: int) -> Self:
+    def shorten(self, n: int) -> Self:
         """The ends as they may be of n values, fewer than there were: which ones are gone is not known."""
         kept = min(n, _KEPT)
         return type(self)(self.lowest[:kept], self.highest[len(self.highest) - kept :])

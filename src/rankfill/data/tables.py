@@ -23,7 +23,7 @@ import duckdb
 
 from rankfill.data.sources import Source, checked_text, open_source
 from rankfill.kernels import get_threads
-from rankfill.shown import printable, shortened
+from rankfill.shown import printable, shorten
 
 DELIMITERS = ("::", "\t", ";", "|", ",")
 _SAMPLE_BYTES = 1 << 16
@@ -273,7 +273,7 @@ def _columns(n: int) -> str:
 
 def first_line(error: Exception) -> str:
     """The message of DuckDB, without its advice; it may quote anything from a damaged file."""
-    return shortened(printable(str(error).partition("\n")[0]), 200)
+    return shorten(printable(str(error).partition("\n")[0]), 200)
 
 
 def is_number(text: str) -> bool:

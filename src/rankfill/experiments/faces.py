@@ -69,7 +69,7 @@ class Holes:
         """Pixels are users, pictures are items."""
         return Ratings.from_dense(np.where(self.known, self.pictures, np.nan))
 
-    def blackened(self) -> NDArray[np.float32]:
+    def blacken(self) -> NDArray[np.float32]:
         return np.where(self.known, self.pictures, np.float32(0))
 
     def snr(self, filled: NDArray[np.float32]) -> tuple[float, float]:
@@ -98,15 +98,15 @@ def fill(name: str, model: FactorModel, holes: Holes, callbacks: Iterable[Callba
     def follow(report: EpochReport) -> None:
         if report.epoch > 50 and report.epoch % 10:
             return
-        filled = filled_by(model)
+        filled = fill_by(model)
         error = rmse(holes.pictures.ravel(), filled.ravel())
         curve.append(Point(report.seconds, report.epoch * n_pictures, error, *holes.snr(filled)))
 
     model.fit(holes.ratings(), callbacks=[follow, *callbacks])
-    return Filled(name, len(model.history_), filled_by(model), tuple(curve))
+    return Filled(name, len(model.history_), fill_by(model), tuple(curve))
 
 
-def filled_by(model: FactorModel) -> NDArray[np.float32]:
+def fill_by(model: FactorModel) -> NDArray[np.float32]:
     """The product of the factors, for the known pixels too."""
     product: NDArray[np.float32] = model.user_factors_ @ model.item_factors_.T
     return product
@@ -118,11 +118,11 @@ def find_pictures(asked: Asked) -> tuple[NDArray[np.float32], str]:
         try:
             return olivetti(None if asked.data is None else asked.data / "olivetti"), "Olivetti, 400 faces of 64 x 64"
         except FileNotFoundError:
-            return made_up(64, 400), "synthetic pictures of the shape of the Olivetti faces, which were not found"
-    return made_up(16, 60), "synthetic, quick: 60 pictures of 16 x 16"
+            return make_faces(64, 400), "synthetic pictures of the shape of the Olivetti faces, which were not found"
+    return make_faces(16, 60), "synthetic, quick: 60 pictures of 16 x 16"
 
 
-def made_up(side: int, n: int) -> NDArray[np.float32]:
+def make_faces(side: int, n: int) -> NDArray[np.float32]:
     """Mixtures of four soft spots with a little noise, all pixels positive."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[0:side, 0:side].reshape(2, -1) / side

@@ -21,7 +21,7 @@ def side_by_side(holes: Holes, results: Sequence[Filled], path: PathLike | None 
     n = holes.pictures.shape[1]
     chosen = np.linspace(0, n - 1, min(n, ACROSS**2)).round().astype(int)
     panels = [
-        ("with holes", "{:.1f} dB", holes.blackened()),
+        ("with holes", "{:.1f} dB", holes.blacken()),
         *((result.name, f"{result.passes} passes, {{:.1f}} dB", result.pictures) for result in results),
         ("as they are", "", holes.pictures),
     ]

@@ -2,7 +2,7 @@
 
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.linalg.bounds import is_spectral_bound, spectral_bound
-from rankfill.linalg.low_rank import LowRank, balanced, orthonormal
+from rankfill.linalg.low_rank import LowRank, balance, orthonormal
 from rankfill.linalg.operators import Operator, Pattern, SparseMatrix, SparsePlusLowRank, Transposed
 from rankfill.linalg.singular import (
     SingularPairs,
@@ -21,7 +21,7 @@ __all__ = [
     "SparseMatrix",
     "SparsePlusLowRank",
     "Transposed",
-    "balanced",
+    "balance",
     "beside",
     "is_spectral_bound",
     "krylov_pairs",

@@ -38,7 +38,7 @@ class LowRank(NamedTuple):
         return 0.5 * float(np.vdot(self.left, self.left) + np.vdot(self.right, self.right))
 
 
-def balanced(product: LowRank, *, least: float = 0.0) -> LowRank:
+def balance(product: LowRank, *, least: float = 0.0) -> LowRank:
     """The same matrix as U √S, V √S, largest singular value first; those up to `least` are left out."""
     if product.rank == 0:
         return product

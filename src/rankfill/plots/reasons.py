@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankfill.models import Part
-from rankfill.models.base.explanation import named, shown_parts
+from rankfill.models.base.explanation import name_of_part, shown_parts
 from rankfill.plots.style import COLOURS, DPI, FAINT, INK, MUTED, PathLike, finish
-from rankfill.shown import shortened
+from rankfill.shown import shorten
 
 _LONGEST = 38
 
@@ -61,7 +61,7 @@ def reasons_plot(explanation: ExplanationLike, path: PathLike | None = None, n: 
     figure = Figure(figsize=(7.0, 1.1 + 0.27 * len(parts)), dpi=DPI, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     _draw(axes, parts, explanation.titles)
-    heading = "\n".join(textwrap.wrap(shortened(explanation.heading(), 150), 80))
+    heading = "\n".join(textwrap.wrap(shorten(explanation.heading(), 150), 80))
     style: dict[str, Any] = {"fontsize": 9, "color": INK, "fontweight": "bold", "parse_math": False}
     figure.suptitle(heading, x=0.01, horizontalalignment="left", **style)
     return finish(figure, path)
@@ -90,7 +90,7 @@ def _draw(axes: Axes, parts: Sequence[Part], titles: Any) -> None:
             fontsize=8,
             color=MUTED,
         )
-    names = [shortened(named(part, titles), _LONGEST) for part in parts]
+    names = [shorten(name_of_part(part, titles), _LONGEST) for part in parts]
     ratings = ["" if part.rating is None else f"  {part.rating:g}" for part in parts]
     axes.set_yticks(
         range(len(parts)), [name + rating for name, rating in zip(names, ratings, strict=True)], parse_math=False

@@ -92,7 +92,7 @@ class Answers:
     def topics(self, n: int) -> dict[str, Any]:
         """Finds items that go together, in all ratings or by the factors of the model."""
         try:
-            sequence, found = self._topics.listed(n, self.titles.copy())
+            sequence, found = self._topics.lists(n, self.titles.copy())
         except (TypeError, ValueError) as error:
             raise Refused(str(error), 409) from error
         listed = [

@@ -24,7 +24,7 @@ class Frozen:
     def __init__(self, model: Model) -> None:
         parts = model._pack(history=False)
         self._parts = Parts({name: _own(name, each) for name, each in parts.tensors.items()}, parts.words)
-        self._seen = None if model._seen is None else model._seen.copied()
+        self._seen = None if model._seen is None else model._seen.copy()
 
     def parts(self) -> Parts:
         """The parts of a model file; what users have rated is sorted only now, when nobody waits for it."""

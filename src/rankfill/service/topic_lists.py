@@ -21,7 +21,7 @@ class TopicLists:
         self._finding = threading.Lock()
         self._found: tuple[Any, int, list[Topic]] | None = None
 
-    def listed(self, n: int, titles: Mapping[Any, str]) -> tuple[int, list[Topic]]:
+    def lists(self, n: int, titles: Mapping[Any, str]) -> tuple[int, list[Topic]]:
         """The sequence number up to which ratings count, and the topics with n items each."""
         writer = self._writer
         if self._base is None:

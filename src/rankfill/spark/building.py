@@ -123,7 +123,7 @@ def _summary(rows: Rows, own: NDArray[np.int32]) -> dict[str, pa.Array]:
         bad, trouble = (int(again[0]), "repeated") if len(again) else (bad, trouble)
     unusable = np.flatnonzero(~np.isfinite(rows.values))
     bad, trouble = (int(unusable[0]), "not finite") if len(unusable) else (bad, trouble)
-    ends = Ends().joined(rows.values)
+    ends = Ends().extend(rows.values)
     where = (own[bad], rows.indices[bad]) if trouble else (-1, -1)
     # A sum of hashes of entries: the same whatever the blocks.
     mixed = (own.astype(np.uint64) << np.uint64(32) | rows.indices.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)

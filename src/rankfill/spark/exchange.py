@@ -24,7 +24,7 @@ from rankfill.kernels import Rows, padded
 from rankfill.spark.building import Division
 from rankfill.spark.frames import Batches, Factors, as_bytes, from_bytes, pieces
 from rankfill.spark.stepping import ANSWER, answer_of
-from rankfill.spark.stored import Transform, transformed
+from rankfill.spark.stored import Transform, transform
 
 LOCAL = "key long, first long, indptr binary, indices binary, ratings binary, needed binary"
 ROUTE = "key long, target long, needed binary"
@@ -152,7 +152,7 @@ class Move:
     def __call__(self, block: pa.Table, messages: pa.Table) -> pa.Table:
         (local,) = pieces(iter(block.to_batches()))
         first, indptr = local["first"].as_py(), from_bytes(local["indptr"], np.int64)
-        values = transformed(from_bytes(local["ratings"], np.float32), self.transforms)
+        values = transform(from_bytes(local["ratings"], np.float32), self.transforms)
         rows = Rows(indptr, from_bytes(local["indices"], np.int32), values)
         moving = padded(rows.n_rows, self.strides[0])
         fixed = padded(len(local["needed"].as_buffer()) // 4, self.strides[1])

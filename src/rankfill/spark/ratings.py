@@ -185,7 +185,7 @@ class ClusterRatings(Ratings):
     def ends(self) -> Ends:
         ends = Ends()
         for low, high in zip(self._summaries["user"]["lowest"], self._summaries["user"]["highest"], strict=True):
-            ends = ends.merged(Ends(np.frombuffer(low, np.float32), np.frombuffer(high, np.float32)))
+            ends = ends.merge(Ends(np.frombuffer(low, np.float32), np.frombuffer(high, np.float32)))
         return ends
 
     def scale(self) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from rankfill.spark.frames import Batches, from_bytes, pieces
 Transform = Callable[[NDArray[np.float32]], ArrayLike]
 
 
-def transformed(values: NDArray[np.float32], transforms: tuple[Transform, ...]) -> NDArray[np.float32]:
+def transform(values: NDArray[np.float32], transforms: tuple[Transform, ...]) -> NDArray[np.float32]:
     """The values after all of the transforms."""
     for transform in transforms:
         values = finite_float32(transform(values))
@@ -47,7 +47,7 @@ class Source:
             if arrays is None:
                 continue
             indptr, indices, values = arrays
-            yield first, Rows(indptr, indices, transformed(values, self.transforms))
+            yield first, Rows(indptr, indices, transform(values, self.transforms))
 
     def remove(self, batches: Batches) -> Batches:
         """The task that takes the files away."""

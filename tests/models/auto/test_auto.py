@@ -181,7 +181,7 @@ def test_the_plan_takes_the_cheapest_and_stays_within_the_time(ratings):
     parts = keep_parts(ratings, 0)
     everything = plan(CANDIDATES, ratings, parts, 1e9, True)
     assert not everything.left_out
-    costs = [sum(each.tried(True).seconds(Sizes.of(part)) for part, _ in parts) for each in everything.tried]
+    costs = [sum(each.for_trial(True).seconds(Sizes.of(part)) for part, _ in parts) for each in everything.tried]
     assert costs == sorted(costs)
     kept = plan(CANDIDATES, ratings, parts, 1e9, False)
     costs = [sum(each.seconds(Sizes.of(part)) for part, _ in parts) for each in kept.tried]

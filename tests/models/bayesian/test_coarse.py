@@ -56,4 +56,4 @@ def test_a_residual_is_made_orthogonal_and_a_direction_conjugate():
     system = normal + 0.5 * np.eye(120)
     np.testing.assert_allclose(residual, sides - system @ weights, atol=1e-4)
     assert np.abs(coarse._basis.T @ residual).max() < 1e-4
-    assert np.abs(coarse._basis.T @ system @ coarse.conjugated(sides.copy())).max() < 1e-4
+    assert np.abs(coarse._basis.T @ system @ coarse.conjugate(sides.copy())).max() < 1e-4

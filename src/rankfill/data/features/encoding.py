@@ -135,7 +135,7 @@ class Encoding:
         coordinates = np.array(rows, np.int64), np.array(places, np.int64)
         return scipy.sparse.csr_array((np.array(values, np.float64), coordinates), shape=(n_rows, len(place)))
 
-    def standardised(self, raw: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    def standardise(self, raw: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         """Entries (value − mean) / scale in single precision."""
         data = ((raw.data - self.means[raw.indices]) / self.scales[raw.indices]).astype(np.float32)
         return scipy.sparse.csr_array((data, raw.indices, raw.indptr), shape=raw.shape)

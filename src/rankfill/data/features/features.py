@@ -67,7 +67,7 @@ class Features:
         self.ids = ids
         self.encoding = encoding
         self._raw = raw
-        self.matrix = encoding.standardised(raw)
+        self.matrix = encoding.standardise(raw)
 
     @classmethod
     def from_table(

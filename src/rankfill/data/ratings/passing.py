@@ -102,7 +102,7 @@ class Passing(Choosing):
         """
         ends = Ends()
         for piece in self.pieces():
-            ends = ends.joined(piece.values)
+            ends = ends.extend(piece.values)
         return ends
 
     def bounds(self) -> tuple[float, float]:

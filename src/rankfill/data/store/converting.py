@@ -15,7 +15,7 @@ from rankfill.data.columns import locate_columns
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
 from rankfill.data.ratings import Ratings
 from rankfill.data.store.faults import OnError
-from rankfill.data.store.loading import Loaded, loaded, open_source_table
+from rankfill.data.store.loading import Loaded, load_table, open_source_table
 from rankfill.data.store.manifest import (
     MANIFEST,
     PartSummary,
@@ -95,7 +95,7 @@ def convert(
         try:
             given = None if rejects is None else Path(rejects)
             shares = [int(share * memory) for share in _SHARES]
-            with loaded(
+            with load_table(
                 source, _inside(folder, "loading"), columns, timestamps, shares[0], on_error, given, progress
             ) as (table, left_out):
                 writer = _dealt(table, folder, duplicates, shares[1], progress)

@@ -86,7 +86,7 @@ class _Places:
 
 
 @contextmanager
-def loaded(
+def load_table(
     source: Path,
     folder: Path,
     columns: Sequence[str] | None,
@@ -144,7 +144,7 @@ def open_source_table(source: Path) -> Table:
 
 
 def _load(database: Any, table: Table, positions: dict[str, int], on_error: OnError, rejects: Path | None) -> int:
-    """Fills the table `loaded`; returns how many lines were left out."""
+    """Fills the table `load_table`; returns how many lines were left out."""
     types: dict[str, str] = {role: id_type(table, positions[role], None) for role in ("user", "item")}
     relation = table.relation()
     if on_error == "skip" and isinstance(table, TextTable):

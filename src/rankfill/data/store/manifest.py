@@ -135,7 +135,7 @@ def writing(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def summed(folder: Path, names: list[str]) -> dict[str, list[int]]:
+def sum_files(folder: Path, names: list[str]) -> dict[str, list[int]]:
     """The size and the checksum of files, all forced to disk."""
     sums = {}
     for name in names:
@@ -156,7 +156,7 @@ def checksum(path: Path) -> int:
     return total
 
 
-def mapped(folder: Path, part: PartSummary, name: str) -> NDArray[Any]:
+def map_numbers(folder: Path, part: PartSummary, name: str) -> NDArray[Any]:
     """The numbers in a file, read when they are looked at."""
     dtype = np.dtype(part.dtype_of(name))
     if part.files[name][0] == 0:

@@ -68,7 +68,7 @@ class MaskedRows(StoredRows):
         return MaskedIndices(self)
 
     def blocks(self) -> Iterator[Block]:
-        for first, last in self.announced(row_bounds(self._of.indptr, stored.BLOCK)):
+        for first, last in self.announce(row_bounds(self._of.indptr, stored.BLOCK)):
             yield Block(first, self.part(first, last))
 
     def part(self, first: int, last: int, scratch: NDArray[np.float32] | None = None) -> Rows:
@@ -81,7 +81,7 @@ class MaskedRows(StoredRows):
             kept = self._mask.at(here)
             upto = done + int(np.count_nonzero(kept))
             indices[done:upto] = self._of.indices[here][kept]
-            values[done:upto] = self._of.decoded(here)[kept]
+            values[done:upto] = self._of.decode(here)[kept]
             done = upto
         return Rows.taking(indptr, indices, values)
 

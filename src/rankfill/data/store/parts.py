@@ -31,7 +31,7 @@ class Labels:
     def of(cls, ratings: OnDisk, labels: Iterable[NDArray[Any]], n_labels: int) -> Self:
         """The labels of a store, or of a part of one, which come piece by piece."""
         part = ratings if isinstance(ratings, StorePart) else None
-        store = ratings.pinned() if isinstance(ratings, StoredRatings) else ratings.store  # type: ignore[attr-defined]
+        store = ratings.pin() if isinstance(ratings, StoredRatings) else ratings.store  # type: ignore[attr-defined]
         by_user = zeros_on_disk(len(store), np.min_scalar_type(n_labels))
         for bounds, given in zip(ratings.by_user.piece_bounds(), labels, strict=True):
             begin, end = (int(store.by_user.indptr[row]) for row in bounds)

@@ -41,7 +41,7 @@ class StoredRows(Rows):
 
     @property
     def values(self) -> NDArray[np.float32]:  # type: ignore[override]
-        return self.decoded(slice(0, len(self._codes)))
+        return self.decode(slice(0, len(self._codes)))
 
     @property
     def pattern(self) -> Any:  # type: ignore[override]
@@ -57,14 +57,14 @@ class StoredRows(Rows):
         bounds = row_bounds(self.indptr, BLOCK)
         largest = max(int(self.indptr[last] - self.indptr[first]) for first, last in bounds)
         scratch = None if self._scale is None else np.empty(largest, np.float32)
-        for first, last in self.announced(bounds):
+        for first, last in self.announce(bounds):
             yield Block(first, self.part(first, last, scratch))
 
     def pieces(self) -> Iterator[Block]:
-        for first, last in self.announced(self.piece_bounds()):
+        for first, last in self.announce(self.piece_bounds()):
             yield Block(first, self.part(first, last))
 
-    def announced(self, bounds: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    def announce(self, bounds: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The same runs of rows; the system reads one while whoever goes through them is at the one before."""
         for here, following in zip(bounds, [*bounds[1:], None], strict=True):
             if following is not None:
@@ -75,7 +75,7 @@ class StoredRows(Rows):
         """Rows `first` … `last` − 1; their values are in `scratch` until that is used again."""
         here = slice(int(self.indptr[first]), int(self.indptr[last]))
         indptr = np.asarray(self.indptr[first : last + 1]) - here.start
-        return Rows(indptr, self.indices[here], self.decoded(here, scratch))
+        return Rows(indptr, self.indices[here], self.decode(here, scratch))
 
     def of_rows(self, rows: NDArray[np.integer]) -> Rows:
         places = self.file_places_of(rows)
@@ -100,7 +100,7 @@ class StoredRows(Rows):
         values: NDArray[np.float32] = codes if self._scale is None else self._scale[codes]
         return values
 
-    def decoded(self, here: slice, scratch: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    def decode(self, here: slice, scratch: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """The values of a stretch of the file."""
         codes: Any = self._codes[here]
         return codes if self._scale is None else decode(codes, self._scale, scratch)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data.ratings import Ratings
-from rankfill.data.store.manifest import SCALE_CODES, PartSummary, mapped, read_manifest
+from rankfill.data.store.manifest import SCALE_CODES, PartSummary, map_numbers, read_manifest
 from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.store.rows import StoredRows
 from rankfill.data.vocabulary import Vocabulary
@@ -99,7 +99,7 @@ class StoredRatings(OnDisk):
         self._open(read_manifest(self.path))
         return self
 
-    def pinned(self) -> Self:
+    def pin(self) -> Self:
         """The same ratings, which stay as they are when others are appended here."""
         for name in ("users", "items", "by_user", "by_item", "timestamps"):
             getattr(self, name)  # files stay open, even those that a merge removes
@@ -156,4 +156,4 @@ class StoredRatings(OnDisk):
 
     def _map(self, name: str) -> NDArray[Any]:
         part = self._only
-        return mapped(self.path / part.folder, part, name)
+        return map_numbers(self.path / part.folder, part, name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankfill.data.duplicates import Duplicates, merge_duplicates
 from rankfill.data.ordering import sort_pairs
 from rankfill.data.store.buckets import Buckets
-from rankfill.data.store.manifest import SCALE_CODES, PartSummary, summed
+from rankfill.data.store.manifest import SCALE_CODES, PartSummary, sum_files
 from rankfill.data.vocabulary import Vocabulary
 from rankfill.kernels import Rows, sort_into_rows
 
@@ -79,7 +79,7 @@ class PartWriter:
             self._timed,
             None if scale is None else scale.tolist(),
             self._duplicates,
-            summed(self.folder, files),
+            sum_files(self.folder, files),
         )
 
     def _write_users(self) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ def run(asked: Asked) -> Result:
     for name, model in models.items():
         asked.say(name)
         filled.append(fill(name, model, holes))
-    black = holes.snr(holes.blackened())
+    black = holes.snr(holes.blacken())
     records = [{"method": "missing pixels black", "passes": 0, "SNR": black[0], "SNR of the missing": black[1]}]
     records += [
         {"method": each.name, "passes": each.passes, "SNR": each.last.whole, "SNR of the missing": each.last.missing}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankfill.kernels.columns import ColumnRule, ColumnSums, DictionaryGram
 from rankfill.kernels.factors import LANES
 from rankfill.kernels.reference.lanes import dot
-from rankfill.kernels.reference.least_squares import chunked_products, eliminated, solve_system
+from rankfill.kernels.reference.least_squares import chunked_products, eliminate, solve_system
 from rankfill.kernels.rows import Rows
 
 GRAM_LASTS = 1024
@@ -322,9 +322,9 @@ def _squared_length(rule: ColumnRule, row: Floats) -> float:
 def least_norm(system: Doubles) -> Doubles:
     """The solution of least norm; `system` holds both triangles and the right-hand side after them."""
     order = len(system)
-    if (np.diagonal(eliminated(system)) > 0).all():
+    if (np.diagonal(eliminate(system)) > 0).all():
         return solve_system(system)
-    values, vectors = diagonalised(system[:, :order].copy())
+    values, vectors = diagonalise(system[:, :order].copy())
     solution = np.zeros(order)
     for value, vector in zip(values, vectors, strict=True):
         if value > SMALLEST_SHARE * max(0.0, *values):
@@ -335,7 +335,7 @@ def least_norm(system: Doubles) -> Doubles:
     return solution
 
 
-def diagonalised(matrix: Doubles) -> tuple[Doubles, Doubles]:
+def diagonalise(matrix: Doubles) -> tuple[Doubles, Doubles]:
     """Eigenvalues, and eigenvectors in rows, by Jacobi's rotations."""
     order = len(matrix)
     vectors = np.eye(order)

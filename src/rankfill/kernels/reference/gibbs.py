@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankfill.kernels.factors import LANES
 from rankfill.kernels.gibbs import OtherSide, RowPosterior, ThirdSide
-from rankfill.kernels.reference.least_squares import chunked_products, eliminated, filled, substituted_back
+from rankfill.kernels.reference.least_squares import chunked_products, eliminate, nonempty_rows, substitute_back
 from rankfill.kernels.rows import Rows
 
 _32 = 2**32 - 1
@@ -58,7 +58,7 @@ def draw_rows(
 ) -> None:
     rank = posterior.rank
     columns = [*range(rank), posterior.bias_column]
-    for row, some in filled(entries):
+    for row, some in nonempty_rows(entries):
         fixed = other.rows[entries.indices[some]]
         x, target = fixed[:, :rank], entries.values[some] - fixed[:, other.bias_column]
         if third is not None:
@@ -68,12 +68,12 @@ def draw_rows(
                 product = product + x[:, k] * more[:, k]
             x, target = x + more[:, :rank], target - product
         prior = posterior.prior[0 if len(posterior.prior) == 1 else row]
-        system = eliminated(_system(x, target, posterior, prior))
+        system = eliminate(_system(x, target, posterior, prior))
         if means is not None:
-            means[row, columns] = substituted_back(system)
+            means[row, columns] = substitute_back(system)
         for k, number in enumerate(normals(key, row if numbers is None else int(numbers[row]), rank + 1)):
             system[k, rank + 1] += math.sqrt(system[k, k]) * number
-        moving[row, columns] = substituted_back(system)
+        moving[row, columns] = substitute_back(system)
 
 
 def _system(

@@ -52,7 +52,7 @@ def solve_rows(
     if gram is None:
         gram = gram_matrix(fixed) if ridge.confidence is not None else None
     columns = [*range(ridge.rank), *([ridge.bias_column] if ridge.bias_column >= 0 else [])]
-    for row, entries in filled(rows):
+    for row, entries in nonempty_rows(rows):
         x, ratings = fixed[rows.indices[entries]], rows.values[entries]
         if ridge.steps > 0:
             _gradient_steps(moving[row], x, ratings, ridge, gram)
@@ -98,7 +98,7 @@ def _scale(ridge: Ridge, n: int) -> float:
     return (float(n) + ridge.base) ** ridge.exponent if ridge.by_count else 1.0
 
 
-def eliminated(system: NDArray[np.float64]) -> NDArray[np.float64]:
+def eliminate(system: NDArray[np.float64]) -> NDArray[np.float64]:
     """Eliminates without pivoting on the upper triangle; a pivot that is rounding becomes zero."""
     system = system.copy()
     order = len(system)
@@ -114,10 +114,10 @@ def eliminated(system: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def solve_system(system: NDArray[np.float64]) -> NDArray[np.float64]:
     """An unknown whose pivot is rounding stays zero."""
-    return substituted_back(eliminated(system))
+    return substitute_back(eliminate(system))
 
 
-def substituted_back(system: NDArray[np.float64]) -> NDArray[np.float64]:
+def substitute_back(system: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solves an eliminated system by back substitution."""
     order = len(system)
     solution = np.zeros(system.shape[1])
@@ -245,7 +245,7 @@ def _gradient_steps(
 
 def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.float32], ridge: Ridge) -> SquaredErrors:
     total = np.zeros(2)
-    for row, entries in filled(rows):
+    for row, entries in nonempty_rows(rows):
         sums = np.zeros(2)
         for index, rating in zip(rows.indices[entries], rows.values[entries], strict=True):
             product = dot(moving[row], fixed[index])
@@ -258,7 +258,7 @@ def squared_errors(rows: Rows, moving: NDArray[np.float32], fixed: NDArray[np.fl
     return SquaredErrors(*total.tolist())
 
 
-def filled(rows: Rows) -> Iterator[tuple[int, slice]]:
+def nonempty_rows(rows: Rows) -> Iterator[tuple[int, slice]]:
     for row, (begin, end) in enumerate(itertools.pairwise(rows.indptr.tolist())):
         if end > begin:
             yield row, slice(begin, end)

@@ -53,7 +53,7 @@ class Candidate:
         """The model as one would write it."""
         return repr(self.model)
 
-    def tried(self, refitted: bool) -> "Candidate":
+    def for_trial(self, refitted: bool) -> "Candidate":
         """What a trial fits, where the winner is `refitted` to everything, or is to be kept as it is."""
         return self.rehearsal if refitted and self.rehearsal is not None else self
 
@@ -77,7 +77,7 @@ class Candidate:
         return bool(values.min() < values.max())  # else it would learn from all
 
 
-def taught(ratings: Ratings, learns: LikedWord, mean: float) -> Ratings:
+def select_learned(ratings: Ratings, learns: LikedWord, mean: float) -> Ratings:
     """What is learned from of the ratings, `mean` being that of all in training; of what is liked each counts 1."""
     if learns == "all":
         return ratings

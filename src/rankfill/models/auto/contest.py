@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rankfill.data import Ratings
 from rankfill.data.liked import LikedWord
-from rankfill.models.auto.candidates import BASELINES, CANDIDATES, Candidate, taught
+from rankfill.models.auto.candidates import BASELINES, CANDIDATES, Candidate, select_learned
 from rankfill.models.auto.choices import Choice, Choices
 from rankfill.models.auto.plan import Parts, keep_parts, plan
 from rankfill.models.auto.trials import Jobs, Trial, try_out
@@ -174,7 +174,7 @@ def _fit(trial: Trial, ratings: Ratings, seed: int, notes: Notes) -> Model:
     """Fits a winner to everything; Ctrl-C before it has learned anything keeps what the trial has learned."""
     candidate = trial.candidate
     try:
-        return candidate.make(seed).fit(taught(ratings, candidate.learns, ratings.mean()))
+        return candidate.make(seed).fit(select_learned(ratings, candidate.learns, ratings.mean()))
     except KeyboardInterrupt:
         if trial.model is None:
             raise

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked, LikedWord
-from rankfill.models.auto.candidates import taught
+from rankfill.models.auto.candidates import select_learned
 from rankfill.models.auto.choices import Choice, Choices
 from rankfill.models.auto.contest import hold
 from rankfill.models.auto.described import DescribedParts, items_in, users_in
@@ -289,7 +289,7 @@ class Auto(DescribedParts):
 
     def _ratings_for(self, part: Model, ratings: Ratings) -> Ratings:
         """Those ratings of newcomers that the model learns from."""
-        return taught(ratings, self._learns, self.mean_) if part is self.recommender_ else ratings
+        return select_learned(ratings, self._learns, self.mean_) if part is self.recommender_ else ratings
 
     def _pack(self, history: bool) -> Parts:
         parts = super()._pack(history)

@@ -72,7 +72,7 @@ def plan(candidates: Sequence[Candidate], ratings: Ratings, parts: Parts, second
     What predicts ratings and what only ranks are the two kinds, for one of each may be fitted in the end.
     """
     whole, learned = Sizes.of(ratings), [Sizes.of(part) for part, _ in parts]
-    tries = {each: sum(map(each.tried(refits).seconds, learned)) for each in candidates}
+    tries = {each: sum(map(each.for_trial(refits).seconds, learned)) for each in candidates}
     found, spent, dearest = Plan([], []), 0.0, {True: 0.0, False: 0.0}
     for each in sorted(candidates, key=lambda each: tries[each]):
         final = each.seconds(whole) if refits else 0.0

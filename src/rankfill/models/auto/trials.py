@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.data.liked import Liked, liked_entries, user_means_of
 from rankfill.kernels import Rows
-from rankfill.models.auto.candidates import Candidate, taught
+from rankfill.models.auto.candidates import Candidate, select_learned
 from rankfill.models.auto.plan import Parts
 from rankfill.models.base.choosing import find_lists
 from rankfill.models.base.model import Model
@@ -51,8 +51,10 @@ def try_out(candidate: Candidate, parts: Parts, jobs: Jobs, seed: int, *, stop: 
     predicts = candidate.model.predicts_ratings
     predicted, quality = [], []
     for learned, rest in parts:
-        known = taught(learned, candidate.learns, learned.mean())
-        model = candidate.tried(refitted=not stop).make(seed).fit(known, validation=rest if stop and predicts else None)
+        known = select_learned(learned, candidate.learns, learned.mean())
+        model = (
+            candidate.for_trial(refitted=not stop).make(seed).fit(known, validation=rest if stop and predicts else None)
+        )
         if jobs.predict and predicts:
             predicted.append(np.clip(model._predict_ratings(rest), *learned.scale()))
         if jobs.recommend:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankfill.data.frames import Library, make_frame
 from rankfill.data.vocabulary import Id
-from rankfill.shown import printable, shortened
+from rankfill.shown import printable, shorten
 
 Kind = Literal["level", "user", "item", "factor", "rating", "neighbour", "rest"]
 """What a part stands for: the level that all predictions share, the effect of the user or of the item, a factor, a
@@ -134,7 +134,7 @@ class Explanation:
             raise ValueError(f"of must be one of parts, ratings, found {of!r}")
         columns: dict[str, NDArray[Any]] = {
             "kind": np.array([part.kind for part in parts], object),
-            "name": np.array([named(part, self.titles) for part in parts], object),
+            "name": np.array([name_of_part(part, self.titles) for part in parts], object),
             "rating": _numbers([part.rating for part in parts]),
             "weight": _numbers([part.weight for part in parts]),
             "contribution": _numbers([part.contribution for part in parts]),
@@ -187,7 +187,7 @@ def shown_parts(parts: Sequence[Part], n: int) -> list[Part]:
     return [*fixed, *others[:n], *summed, *(part for part in parts if part.kind == "rest")]
 
 
-def named(part: Part, titles: Mapping[Any, str]) -> str:
+def name_of_part(part: Part, titles: Mapping[Any, str]) -> str:
     """The title of what was rated, or the name of the part."""
     name = titles.get(part.id, part.name) if part.kind == "rating" else part.name
     return printable(" ".join(str(name).split()))
@@ -197,7 +197,7 @@ def _rows(parts: Sequence[Part], n: int, titles: Mapping[Any, str]) -> list[tupl
     """A header and one row of texts per part, without empty columns."""
     some = shown_parts(parts, n)
     columns = [
-        ("", [shortened(named(part, titles)) for part in some]),
+        ("", [shorten(name_of_part(part, titles)) for part in some]),
         ("rating", ["" if part.rating is None else f"{part.rating:g}" for part in some]),
         ("weight", ["" if part.weight is None else f"{part.weight:.3f}" for part in some]),
         ("adds", ["" if math.isnan(part.contribution) else f"{part.contribution:.3f}" for part in some]),

@@ -29,7 +29,7 @@ class Left(NamedTuple):
     """Marks the seen pairs of user and item that stay, by user, items ascending."""
     n_before: int
 
-    def renumbered(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
+    def renumber(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
         """The new numbers of rows, −1 for those forgotten."""
         numbers = np.full(self.n_before, -1, np.int32)
         numbers[self.users] = np.arange(len(self.users), dtype=np.int32)

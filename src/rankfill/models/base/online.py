@@ -188,11 +188,11 @@ class OnlineModel(Model):
 
     def _forget_entries(self, left: Left) -> None:
         super()._forget_entries(left)
-        self._ends = self._ends.shortened(self.n_ratings_)
+        self._ends = self._ends.shorten(self.n_ratings_)
 
     def _take_note(self, ratings: Ratings, users: NDArray[np.integer], items: NDArray[np.integer]) -> None:
         super()._take_note(ratings, users, items)
-        self._ends = self._ends.merged(ratings.ends())
+        self._ends = self._ends.merge(ratings.ends())
         self.range_ = self._ends.scale(self.n_ratings_)
 
     def _take_note_of_many(
@@ -206,7 +206,7 @@ class OnlineModel(Model):
         np.add.at(self._item_counts.array, items, 1)
         self._sum = float(np.cumsum(np.append(self._sum, wide))[-1])
         self.mean_ = self._sum / self.n_ratings_
-        self._ends = self._ends.joined(values)
+        self._ends = self._ends.extend(values)
         self.range_ = self._ends.scale(self.n_ratings_)
         self._note_seen(users, items)
 
@@ -321,7 +321,7 @@ class OnlineFactorModel(OnlineModel, FactorModel):
         self._sum += value
         self.mean_ = self._sum / self.n_ratings_
         if not self._ends.hold(value):
-            self._ends = self._ends.joined(np.array([value], np.float32))
+            self._ends = self._ends.extend(np.array([value], np.float32))
             self.range_ = self._ends.scale(self.n_ratings_)
         elif changes_at(self.n_ratings_):
             self.range_ = self._ends.scale(self.n_ratings_)

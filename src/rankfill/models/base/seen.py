@@ -40,7 +40,7 @@ class SeenItems:
         view._recent, view._n_recent = self._recent, self._n_recent
         return view
 
-    def copied(self) -> "SeenItems":
+    def copy(self) -> "SeenItems":
         """A copy that does not change when pairs are added here."""
         view = self.frozen()
         view._recent = {user: list(items) for user, items in self._recent.items()}

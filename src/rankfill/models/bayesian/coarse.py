@@ -49,7 +49,7 @@ class Coarse:
         weights += self._basis @ steps
         residual -= self._conjugate @ steps
 
-    def conjugated(self, block: Block) -> Block:
+    def conjugate(self, block: Block) -> Block:
         """The block less what is not conjugate to W."""
         block -= self._basis @ (self._inverse @ (self._conjugate.T @ block))
         return block

@@ -69,7 +69,7 @@ class Days:
         """Takes other ratings of the same pairs, in the order by user."""
         self.side.ratings = self.side.ratings._replace(values=values[self._by_day])
 
-    def added(self, users: Block, items: Block) -> Block:
+    def contributions(self, users: Block, items: Block) -> Block:
         """p_u·t_d + q_i·t_d + b_d of every rating, in the order by user."""
         rank = self.side.rank
         days, users, items = (np.ascontiguousarray(each[:, :rank]) for each in (self.side.rows, users, items))
@@ -129,7 +129,7 @@ class Timed:
     days: Block
     times: Block
 
-    def added(self, users: Numbers, items: Numbers, timestamps: NDArray[np.int64]) -> Block:
+    def contributions(self, users: Numbers, items: Numbers, timestamps: NDArray[np.int64]) -> Block:
         """What is to be added to predictions for row numbers, −1 for what is not known; the nearest day counts."""
         rank = self.users.shape[1]
         users = np.where(users < len(self.users) - 1, users, -1)

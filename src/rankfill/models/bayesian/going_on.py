@@ -81,7 +81,7 @@ class Entries:
 
     def without(self, left: Left) -> "Entries":
         """Those of the users who stay."""
-        by = left.renumbered(self.by.array)
+        by = left.renumber(self.by.array)
         stay = by >= 0
         return Entries(Growing(by[stay]), Growing(self.of.array[stay]), Growing(self.values.array[stay]))
 
@@ -124,7 +124,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
             )
 
     def _begin_stream(self, ratings: Ratings) -> None:
-        none = Samples.room_for(int(self.samples), Sizes(0, 0), int(self.rank) + 1, False).kept()
+        none = Samples.room_for(int(self.samples), Sizes(0, 0), int(self.rank) + 1, False).compact()
         for name, value in self._initial_state(none).items():
             setattr(self, name, value)
         width = 2 * int(self.rank)
@@ -150,7 +150,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
 
     def _add_rows(self) -> None:
         super()._add_rows()
-        self._samples = self._samples.grown(len(self.users_), len(self.items_))
+        self._samples = self._samples.grow(len(self.users_), len(self.items_))
 
     def _match_rows(self) -> None:
         super()._match_rows()
@@ -262,7 +262,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
         self._entries, self._user_rest, self._item_rest = entries, None, None
         self._users.extend(self._start_of_users(len(self._users), len(self.users_)))
         self._items.extend(self._start_of_items(len(self._items), len(self.items_)))
-        self._samples = self._samples.grown(len(self.users_), len(self.items_))
+        self._samples = self._samples.grow(len(self.users_), len(self.items_))
         self._begin_turn(2 * n)
         self._make_ready()
 
@@ -273,7 +273,7 @@ class GoingOn(FoldingIn, OnlineFactorModel):
             self._entries = entries.without(left)
             if turn is not None:
                 gone = len(entries) - len(self._entries)
-                begin = int((left.renumbered(entries.by.array[: turn.begin]) >= 0).sum())
+                begin = int((left.renumber(entries.by.array[: turn.begin]) >= 0).sum())
                 next_fit = max(turn.next_fit - gone, len(self._entries) + 1) if turn.next_fit else 0
                 self._turn = replace(
                     turn, begin=begin, end=max(turn.end - gone, len(self._entries) + 1), next_fit=next_fit

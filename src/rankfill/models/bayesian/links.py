@@ -114,7 +114,7 @@ class Links:
         self.weights[:] = 0.0
         residual = sides.copy()
         self._coarse.take_out(self.weights, residual)
-        direction = scaled = self._coarse.conjugated(scale * residual)
+        direction = scaled = self._coarse.conjugate(scale * residual)
         energy = _products(residual, scaled)
         for _ in range(MOST_STEPS):
             if (energy <= goal).all():
@@ -124,7 +124,7 @@ class Links:
             length = _ratio(energy, _products(direction, image))
             self.weights += length * direction
             residual -= length * image
-            scaled = self._coarse.conjugated(scale * residual)
+            scaled = self._coarse.conjugate(scale * residual)
             before, energy = energy, _products(residual, scaled)
             direction = scaled + _ratio(energy, before) * direction
 

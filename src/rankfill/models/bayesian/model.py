@@ -300,7 +300,7 @@ class BayesianMF(Uncertain):
         )
         users[:, width + 1] = items[:, width] = 1
         self._set_factors(users, items, width, biased=True, offset=self.mean_)
-        self._samples = chains.samples.kept()
+        self._samples = chains.samples.compact()
         self.noise_ = self._scale * float(np.mean(1 / self._samples.noise_precisions)) ** 0.5
         self.lost_, self.n_sweeps_ = mean.lost, sweep
         self._curve = None if self.likelihood == "gaussian" else curve_of(self._samples, *chains.some_pairs())

@@ -152,7 +152,7 @@ class Chain:
         factors = (np.ascontiguousarray(side.rows[:, :rank]) for side in (self.users, self.items))
         products = sparse_entries(ratings, *factors)
         if self.days is not None:
-            products += self.days.added(self.users.rows, self.items.rows)
+            products += self.days.contributions(self.users.rows, self.items.rows)
         self._gram = np.zeros((4, 4))
         for first in range(0, self._n_ratings, _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
@@ -175,7 +175,7 @@ class Chain:
         assert self.stars is not None
         predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
         if self.days is not None:
-            predicted += self.days.added(self.users.rows, self.items.rows)
+            predicted += self.days.contributions(self.users.rows, self.items.rows)
         self.observe(self.stars.draw(predicted, random))
         self.error, self.noise_precision = self.stars.error, self.stars.precision
 

@@ -139,12 +139,12 @@ class Samples:
                 parts[s] = 0.0
                 parts[s, rows] = weights_at(links.means(n_rated)[:, :order], at)
 
-    def kept(self) -> "Samples":
+    def compact(self) -> "Samples":
         """The same without empty places."""
         found: dict[str, Any] = {name: getattr(self, name)[: self.count] for name in _ARRAYS}
         return replace(self, **found)
 
-    def grown(self, n_users: int, n_items: int) -> "Samples":
+    def grow(self, n_users: int, n_items: int) -> "Samples":
         """The same with rows for so many users and items; new ones are at the mean that rows are drawn around."""
         found: dict[str, Any] = {}
         for name, n, means in (("users", n_users, self.means), ("items", n_items, self.item_means)):

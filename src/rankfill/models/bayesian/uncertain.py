@@ -84,7 +84,7 @@ class Uncertain(Exploring):
         self, users: NDArray[np.int32], items: NDArray[np.int32], times: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         assert self._timed is not None
-        latents = self._as_latents()._score(users, items) + self._timed.added(users, items, times)
+        latents = self._as_latents()._score(users, items) + self._timed.contributions(users, items, times)
         return self._clip(self._expectation(latents))
 
     def _predict_ratings(self, ratings: Ratings) -> NDArray[np.float32]:

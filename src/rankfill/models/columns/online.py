@@ -36,7 +36,7 @@ class OnlineColumnModel(ColumnModel):
         """Learns from a stream; with biases the offset of a column is the mean of all ratings up to its last."""
         entries = Entries(*((users, items) if self.side_ == "users" else (items, users)), values)
         if self._first is not None:
-            entries = self._learn_first(self._first.followed_by(entries))
+            entries = self._learn_first(self._first.plus(entries))
         if len(entries.values):
             self._statistics, followed = self._statistics.follow(entries.values)
             self._learn_runs(entries, followed)
@@ -70,7 +70,7 @@ class OnlineColumnModel(ColumnModel):
         rows, values = np.array([row], np.int32), np.array([bounded], np.float32)
         centre, known = self._statistics.centre, max(row + 1, self._n_rows)
         if self._open is not None and self._open.run.goes_on(column, row):
-            run = self._open.run.followed_by(rows, values, centre, known)
+            run = self._open.run.plus(rows, values, centre, known)
             self._take_back(self._open)
         else:
             run = Run(column, rows, values, centre, known, self._statistics.unit)

@@ -27,8 +27,8 @@ class Entries(NamedTuple):
 
     def without(self, left: Left, users: Literal["columns", "rows"]) -> "Entries":
         """Without the ratings of users who are forgotten, the others by their new numbers."""
-        columns = left.renumbered(self.columns) if users == "columns" else self.columns
-        rows = left.renumbered(self.rows) if users == "rows" else self.rows
+        columns = left.renumber(self.columns) if users == "columns" else self.columns
+        rows = left.renumber(self.rows) if users == "rows" else self.rows
         stay = (columns >= 0) & (rows >= 0)
         return Entries(columns[stay], rows[stay], self.values[stay])
 
@@ -36,7 +36,7 @@ class Entries(NamedTuple):
         """The ratings from `start` to `stop`."""
         return Entries(self.columns[start:stop], self.rows[start:stop], self.values[start:stop])
 
-    def followed_by(self, more: "Entries") -> "Entries":
+    def plus(self, more: "Entries") -> "Entries":
         """These ratings followed by more."""
         return Entries(
             np.append(self.columns, more.columns), np.append(self.rows, more.rows), np.append(self.values, more.values)
@@ -57,7 +57,7 @@ class Run(NamedTuple):
     known: int
     unit: float
 
-    def followed_by(self, rows: NDArray[np.int32], values: NDArray[np.float32], centre: float, known: int) -> "Run":
+    def plus(self, rows: NDArray[np.int32], values: NDArray[np.float32], centre: float, known: int) -> "Run":
         """This run followed by more entries of its column."""
         return Run(self.column, np.append(self.rows, rows), np.append(self.values, values), centre, known, self.unit)
 
@@ -98,7 +98,7 @@ def runs_of(
     if last is None or n == 0:
         return runs, False
     end = float(followed.centres[n - 1]), int(known[n - 1])
-    return [last.followed_by(entries.rows[:n], followed.values[:n], *end), *runs], True
+    return [last.plus(entries.rows[:n], followed.values[:n], *end), *runs], True
 
 
 def _starts(entries: Entries, last: Run | None) -> Iterator[int]:

@@ -28,7 +28,7 @@ from sklearn.base import clone
 from rankfill.data import Ratings
 from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Ridge, Rows, padded_copy, solve_rows, squared_errors
-from rankfill.linalg import LowRank, balanced, one_blas_thread, orthonormal
+from rankfill.linalg import LowRank, balance, one_blas_thread, orthonormal
 from rankfill.linalg.tall import tall_gram, tall_times
 from rankfill.models.base.settings import check_seed, check_whole, check_word, without_hints
 from rankfill.models.base.state import Parts
@@ -214,7 +214,7 @@ class DivideAndConquer(OffsetModel):
 
     def _conquer(self, ratings: Ratings, blocks: Sequence[CompletedBlock]) -> None:
         """Makes the blocks one matrix and takes its factors."""
-        whole = combined(blocks, ratings.n_users, ratings.n_items, self.combine)
+        whole = combine_blocks(blocks, ratings.n_users, ratings.n_items, self.combine)
         self.penalty_ = float(np.average([b.penalty for b in blocks], weights=[b.n_ratings for b in blocks]))
         if whole.rank and self.refit:
             whole = self._refit(whole, ratings, exponent_of(max(block.largest for block in blocks)))
@@ -267,7 +267,7 @@ class Completion:
         with without_hints():
             fitted = clone(self.part).fit(left_over)
         left, right = (side.astype(np.float64) for side in (fitted.user_factors_, fitted.item_factors_[items]))
-        solution = _drop_rounding(balanced(LowRank(left, right)))
+        solution = _drop_rounding(balance(LowRank(left, right)))
         return CompletedBlock(items, solution, fitted.penalty_, len(ratings), max(map(abs, left_over.bounds())))
 
 
@@ -313,7 +313,7 @@ def _drop_rounding(solution: LowRank) -> LowRank:
     return LowRank(solution.left[:, kept], solution.right[:, kept])
 
 
-def combined(blocks: Sequence[CompletedBlock], n_users: int, n_items: int, combine: Combine) -> LowRank:
+def combine_blocks(blocks: Sequence[CompletedBlock], n_users: int, n_items: int, combine: Combine) -> LowRank:
     """The blocks projected on the column space of the one with the most ratings, or the mean over all of these."""
     largest = max(blocks, key=lambda block: block.n_ratings)
     bases = [orthonormal(block.solution.left)[0] for block in (blocks if combine == "average" else [largest])]
@@ -321,4 +321,4 @@ def combined(blocks: Sequence[CompletedBlock], n_users: int, n_items: int, combi
     right = np.zeros((n_items, basis.shape[1]))
     for block in blocks:
         right[block.items] = tall_times(block.solution.right, tall_gram(block.solution.left, basis))
-    return balanced(LowRank(basis / len(bases), right)) if basis.shape[1] else LowRank.zero(n_users, n_items)
+    return balance(LowRank(basis / len(bases), right)) if basis.shape[1] else LowRank.zero(n_users, n_items)

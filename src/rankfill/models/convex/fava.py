@@ -229,7 +229,7 @@ class FAVA(OffsetModel):
         point = Point.of(problem, steepest_start(problem, bounds, start, self.seed))
         if len(bounds) == 0:
             return iter([point]) if self.steps == "halving" else repeat(point)
-        point = Point(problem, descent.projected(point.stacked, np.ones_like(point.stacked)))
+        point = Point(problem, descent.project(point.stacked, np.ones_like(point.stacked)))
         if self.steps == "halving":
             return descent.halving(point, 4 * self.variances_ * unit, self.accuracy)
         return descent.spectral(point.in_single())

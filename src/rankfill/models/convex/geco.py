@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from rankfill.data import Ratings
-from rankfill.linalg import LowRank, balanced, one_blas_thread
+from rankfill.linalg import LowRank, balance, one_blas_thread
 from rankfill.models.base.held_out import keep_aside
 from rankfill.models.base.settings import Weighting, check_positive, check_whole
 from rankfill.models.base.training import Callback, Training, ended_by_interruption
@@ -135,7 +135,7 @@ class GECO(OffsetModel):
             self.core_steps_ = self.core_steps_ if training.has_begun else []
             for epochs in training.stretches():
                 if training.has_begun:
-                    start = balanced(self._rows_of(self, problem))
+                    start = balance(self._rows_of(self, problem))
                 solver = Greedy(problem, start, rank=rank, threshold=self.penalty_, core_steps=self.core_steps_)
                 for _, iterate in zip(epochs, solver.iterates(), strict=False):
                     self._keep(problem, _pad_rank(iterate.solution, 0 if self.rank is None else rank))
@@ -165,7 +165,7 @@ class GECO(OffsetModel):
         fitted._check_fitted()
         if fitted.rank_ != rank:
             raise ValueError(f"init has rank {fitted.rank_}, this model {rank}; give both the same settings")
-        return balanced(self._rows_of(fitted, problem))
+        return balance(self._rows_of(fitted, problem))
 
 
 def _pad_rank(solution: LowRank, rank: int) -> LowRank:

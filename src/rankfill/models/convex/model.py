@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.linalg import LowRank, balanced, one_blas_thread, spectral_bound
+from rankfill.linalg import LowRank, balance, one_blas_thread, spectral_bound
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.settings import check_positive, without_hints
 from rankfill.models.base.training import Callback, EpochReport, Training
@@ -99,7 +99,7 @@ class TraceNormModel(OffsetModel, Generic[AnyObjective]):
 
     def _solution_of(self, fitted: "TraceNormModel[AnyObjective]", problem: Problem) -> LowRank:
         """Z of a fitted model, balanced."""
-        return balanced(self._rows_of(fitted, problem))
+        return balance(self._rows_of(fitted, problem))
 
     def _proof(self, ratings: Ratings, seed: int) -> tuple[Iterate, float, float, float]:
         """Evaluates the model on its training ratings: Z, its value, the lower bound, and the bound of σ₁."""

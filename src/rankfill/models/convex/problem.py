@@ -92,9 +92,9 @@ class Problem:
         return np.concatenate([self.user_scale, self.item_scale]).astype(np.float32)[:, None]
 
     def residual(self, solution: LowRank) -> NDArray[np.float64]:
-        return self.values - self.predicted(solution)
+        return self.values - self.predict(solution)
 
-    def predicted(self, solution: LowRank) -> NDArray[np.float64]:
+    def predict(self, solution: LowRank) -> NDArray[np.float64]:
         """w of every entry."""
         left, right = solution
         return self.pattern.entries(left * self.user_scale[:, None], right * self.item_scale[:, None])

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from rankfill.data import Ratings, sample_submatrix
 from rankfill.data.folds import stratified_folds
-from rankfill.linalg import LowRank, balanced
+from rankfill.linalg import LowRank, balance
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.model import Model
 from rankfill.models.base.training import ended_by_interruption
@@ -65,7 +65,7 @@ def factorization_variances(model: Model) -> NDArray[np.float64]:
     model._check_fitted()
     learned = [counts.array > 0 for counts in (model._user_counts, model._item_counts)]
     sides = (model.user_factors_[learned[0]], model.item_factors_[learned[1]])
-    product = balanced(LowRank(*(side.astype(np.float64) for side in sides)))
+    product = balance(LowRank(*(side.astype(np.float64) for side in sides)))
     n = sum(int(each.sum()) for each in learned)
     variances: NDArray[np.float64] = 2 * np.square(product.left).sum(axis=0) / n
     return variances

@@ -34,7 +34,7 @@ from rankfill.models.neighbours.entries import (
     deviations_of_newcomers,
     less_baseline,
     sides_of,
-    stacked,
+    stack_rows,
 )
 from rankfill.models.neighbours.reasons import MEANING, neighbour_parts
 
@@ -256,13 +256,13 @@ class NeighbourAnswers(OnlineModel):
             compared = deviations_of_newcomers(known, train, self.centre)
         sides = sides_of(deviating, len(self.items_), self.side)
         found = self._neighbours_among(
-            Sides(stacked(sides.by_own, compared), sides.by_other), people.rows, int(self.keep)
+            Sides(stack_rows(sides.by_own, compared), sides.by_other), people.rows, int(self.keep)
         )
         folded._near = Near(*(np.concatenate(pair) for pair in zip(self._near, found, strict=True)))
-        folded._sides = Sides(stacked(self._sides.by_own, people.entries), self._sides.by_other)
+        folded._sides = Sides(stack_rows(self._sides.by_own, people.entries), self._sides.by_other)
         if self._weights is not None:
             unmoved = Rows.taking(np.zeros(n_users + 1, np.int64), EMPTY.indices, EMPTY.values)
-            moved = Sides(stacked(unmoved, people.entries), self._sides.by_other)
+            moved = Sides(stack_rows(unmoved, people.entries), self._sides.by_other)
             learned = neighbour_weights(*moved, folded._near, int(self.k), self.penalty_ * self._mean_square)
             folded._weights = np.concatenate([self._weights, learned[n_users:]])
         return folded

@@ -62,7 +62,7 @@ def deviations_of_newcomers(known: Ratings, train: Ratings, centre: Centre) -> R
     return less_baseline(known, bias_of(bias._fold_in(known), bias.item_factors_, bias.mean_), "effects")
 
 
-def merged(
+def merge(
     rows: Rows, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32], n_users: int
 ) -> Rows:
     """The entries by user, items ascending, with more of them; of a pair that comes again the last value stays."""
@@ -76,7 +76,7 @@ def merged(
     return Rows.taking(indptr, (packed[last] & 0xFFFFFFFF).astype(np.int32), found)
 
 
-def stacked(above: Rows, below: Rows) -> Rows:
+def stack_rows(above: Rows, below: Rows) -> Rows:
     """The rows of both, one after the other."""
     return Rows.taking(
         np.concatenate([above.indptr, above.indptr[-1] + below.indptr[1:]]),

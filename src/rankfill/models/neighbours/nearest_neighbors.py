@@ -42,7 +42,7 @@ from rankfill.models.neighbours.entries import (
     baseline_of,
     deviations,
     less_baseline,
-    merged,
+    merge,
     sides_of,
 )
 
@@ -285,7 +285,7 @@ class NearestNeighbors(NeighbourAnswers):
 
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         """Ratings with more of them: neighbours are found again where a similarity has changed."""
-        rows = merged(self._all_ratings().by_user, users, items, values, len(self.users_))
+        rows = merge(self._all_ratings().by_user, users, items, values, len(self.users_))
         ratings = Ratings(self.users_, self.items_, rows)
         self._seen = SeenItems.of(rows)
         self._set_entries(ratings)

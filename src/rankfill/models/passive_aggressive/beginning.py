@@ -29,7 +29,7 @@ class Beginning(NamedTuple):
         nothing = np.empty(0, np.int32)
         return cls(nothing, nothing, np.empty(0, np.float32), rests_on)
 
-    def then(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> Self:
+    def plus(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> Self:
         """The beginning with more ratings."""
         return self._replace(
             users=np.concatenate([self.users, users]),
@@ -37,7 +37,7 @@ class Beginning(NamedTuple):
             values=np.concatenate([self.values, values]),
         )
 
-    def settled(self) -> tuple[int, "Beginning"]:
+    def settle(self) -> tuple[int, "Beginning"]:
         """The number of ratings that the columns can rest on now, and the ratings to keep for later."""
         n = min(len(self.values), ENOUGH)
         rests_on = max(self.rests_on, 1 << (n.bit_length() - 1) if n else 0)
@@ -45,7 +45,7 @@ class Beginning(NamedTuple):
 
     def without(self, left: Left) -> Self:
         """Without the ratings of users who are forgotten, the others by their new numbers."""
-        numbers = left.renumbered(self.users)
+        numbers = left.renumber(self.users)
         stay = numbers >= 0
         return self._replace(users=numbers[stay], items=self.items[stay], values=self.values[stay])
 

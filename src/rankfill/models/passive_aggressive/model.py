@@ -323,8 +323,8 @@ class PassiveAggressive(OnlineFactorModel):
 
     def _learn_stream(self, users: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         if self._beginning.rests_on < ENOUGH:
-            all_so_far = self._beginning.then(users, items, values)
-            rests_on, self._beginning = all_so_far.settled()
+            all_so_far = self._beginning.plus(users, items, values)
+            rests_on, self._beginning = all_so_far.settle()
             if rests_on > all_so_far.rests_on:
                 self._rest_on(all_so_far.values[:rests_on])
                 self._start_again()

@@ -15,7 +15,7 @@ from rankfill.models.base.model import Model
 from rankfill.models.base.reasons import OwnRatings, Reading
 from rankfill.models.base.state import Parts
 from rankfill.models.bias import Bias, bias_of
-from rankfill.models.regression.entries import Scale, Weighting, left_over
+from rankfill.models.regression.entries import Scale, Weighting, residuals_of
 from rankfill.models.regression.neighbours import Neighbours
 from rankfill.models.regression.people import Effects, People
 from rankfill.models.regression.raters import Link, inputs_over_raters
@@ -227,7 +227,7 @@ class AnswersByRows(Model):
     def _entries_of(self, ratings: Ratings, bias: Bias | None) -> NDArray[np.float32]:
         if bias is None:
             return self._scale.entries(ratings.values, self.weighting_)
-        entries = left_over(ratings, bias)
+        entries = residuals_of(ratings, bias)
         return (
             entries if self._link is None else inputs_over_raters(ratings.by_user._replace(values=entries), self._link)
         )

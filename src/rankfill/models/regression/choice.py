@@ -19,7 +19,7 @@ from rankfill.models.base.best_of_scores import best_of
 from rankfill.models.base.held_out import keep_aside
 from rankfill.models.base.training import ended_by_interruption
 from rankfill.models.bias import Bias
-from rankfill.models.regression.entries import Scale, Weighting, damped, left_over
+from rankfill.models.regression.entries import Scale, Weighting, damp, residuals_of
 from rankfill.models.regression.inputs import Inputs
 from rankfill.models.regression.raters import Link, inputs_over_raters, regress_over_raters, targets_of
 from rankfill.models.regression.weights import regress
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
     link: Link | None
     seed: int
 
-    def asked(self, wanted: Rows) -> NDArray[np.int64]:
+    def some_users(self, wanted: Rows) -> NDArray[np.int64]:
         """Some of those users of whom there is something on both sides."""
         users = np.flatnonzero((wanted.counts() > 0) & (self.learned.by_user.counts() > 0))
         return np.sort(np.random.default_rng(self.seed).permutation(users)[:_MOST_USERS])
@@ -115,10 +115,10 @@ def _of_lists(trial: Trial, weighting: Weighting, damping: float) -> tuple[float
     learned, rest = trial.learned, trial.rest
     entries = learned.by_user._replace(values=Scale.of(trial.whole).entries(learned.values, weighting))
     relevant = rest.select(liked_entries(rest, mean=trial.whole.mean())).by_user
-    users = trial.asked(relevant)
+    users = trial.some_users(relevant)
     asked, wanted, everything = entries.of_rows(users), relevant.of_rows(users), np.ones(learned.n_items, bool)
     if trial.link is None:
-        scores = _closed_scores(damped(entries, damping), asked, learned.n_items)
+        scores = _closed_scores(damp(entries, damping), asked, learned.n_items)
     else:
         scores = _rater_scores(entries, asked, users, None, trial.link, learned.n_items)
 
@@ -134,8 +134,8 @@ def _of_ratings(trial: Trial) -> tuple[float, Error]:
     learned, rest, link = trial.learned, trial.rest, trial.link
     logistic = link is not None and link.logistic
     bias = Bias(effects="items" if logistic else "both", clip=False).fit(learned)
-    entries = learned.by_user._replace(values=left_over(learned, bias))
-    users = trial.asked(rest.by_user)
+    entries = learned.by_user._replace(values=residuals_of(learned, bias))
+    users = trial.some_users(rest.by_user)
     number = np.full(rest.n_users, -1)
     number[users] = np.arange(len(users))
     judged = rest.select(number[rest.user_indices] >= 0)

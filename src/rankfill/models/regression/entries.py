@@ -46,13 +46,13 @@ class Scale(NamedTuple):
         return wide.astype(np.float32)
 
 
-def left_over(ratings: Ratings, bias: Bias) -> NDArray[np.float32]:
+def residuals_of(ratings: Ratings, bias: Bias) -> NDArray[np.float32]:
     """The residuals of ratings after the effects, rows numbered as in the bias model."""
     predicted = bias.predict_rows(ratings.user_indices, ratings.item_indices)
     return (ratings.values - predicted).astype(np.float32)
 
 
-def damped(entries: Rows, damping: float) -> Rows:
+def damp(entries: Rows, damping: float) -> Rows:
     """Rows times the root of what their users count: (n_u / mean n) to the power of −damping."""
     if damping == 0 or len(entries.indices) == 0:
         return entries

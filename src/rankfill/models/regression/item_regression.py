@@ -26,7 +26,7 @@ from rankfill.models.base.training import Callback, Training
 from rankfill.models.bias import Bias
 from rankfill.models.regression.answers import AnswersByRows
 from rankfill.models.regression.choice import choose, first_penalty
-from rankfill.models.regression.entries import Scale, Weighting, damped, left_over
+from rankfill.models.regression.entries import Scale, Weighting, damp, residuals_of
 from rankfill.models.regression.inputs import Inputs
 from rankfill.models.regression.memory import check_memory
 from rankfill.models.regression.neighbours import regress_on_neighbours
@@ -195,7 +195,7 @@ class ItemRegression(AnswersByRows):
     def _link_of(self, ratings: Ratings, bias: Bias) -> Link | None:
         if self.kind == "logistic":
             return Link.of_likes(ratings.values, liked_entries(ratings))
-        return None if self._is_sparse(ratings) else Link.of_spread(left_over(ratings, bias))
+        return None if self._is_sparse(ratings) else Link.of_spread(residuals_of(ratings, bias))
 
     def _choose(self, ratings: Ratings) -> None:
         """Sets penalty, weighting and damping: as given, or as they do best on ratings kept aside."""
@@ -229,7 +229,7 @@ class ItemRegression(AnswersByRows):
             found = regress_over_raters(entries, ratings.n_items, targets, features, self.penalty_, logistic=logistic)
             self._dense, self._item_effects, objective = found
             return objective if logistic else self._link.half**2 * objective
-        inputs = Inputs.of(damped(entries, self.damping_), ratings.n_items)
+        inputs = Inputs.of(damp(entries, self.damping_), ratings.n_items)
         if self._is_sparse(ratings):
             most, keep = self._most(ratings), int(self.keep)
             self._neighbours, objective = regress_on_neighbours(inputs, self.penalty_, most=most, keep=keep)

@@ -30,7 +30,7 @@ from rankfill.data import Ratings
 from rankfill.data.liked import liked_entries
 from rankfill.kernels import Rows, rater_regressions
 from rankfill.models.bias import Bias
-from rankfill.models.regression.entries import left_over
+from rankfill.models.regression.entries import residuals_of
 
 _EFFECT_PENALTY = {False: 3.0, True: 1.0}
 """a, by whether the regression is logistic. On ratings kept aside of the training part of MovieLens 1M, latest-small
@@ -81,7 +81,7 @@ def targets_of(ratings: Ratings, link: Link, bias: Bias | None) -> NDArray[np.fl
     """The targets y of explicit feedback."""
     if link.logistic or bias is None:
         return np.where(liked_entries(ratings), np.float32(1), np.float32(-1))
-    return left_over(ratings, bias) / np.float32(link.half)
+    return residuals_of(ratings, bias) / np.float32(link.half)
 
 
 class RaterWeights(NamedTuple):

@@ -29,14 +29,14 @@ def test_projection_is_the_nearest_point(problem, stacked, together):
     groups = [x] if together else [x[:, k] for k in range(3)]
     balls = [cvxpy.sum_squares(group) <= bound for group, bound in zip(groups, bounds, strict=True)]
     cvxpy.Problem(cvxpy.Minimize(distance), balls).solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
-    found = descent.projected(stacked, metric)
+    found = descent.project(stacked, metric)
     np.testing.assert_allclose(found, x.value, atol=1e-4)
-    np.testing.assert_array_equal(descent.projected(0.1 * found, metric), 0.1 * found)
+    np.testing.assert_array_equal(descent.project(0.1 * found, metric), 0.1 * found)
 
 
 def test_gradient_is_that_of_the_loss(problem, stacked):
     point, change = Point(problem, stacked), np.random.default_rng(1).normal(size=stacked.shape)
-    ahead, behind = (point.moved(step * change) for step in (1e-5, -1e-5))
+    ahead, behind = (point.move(step * change) for step in (1e-5, -1e-5))
     assert np.vdot(point.gradient, change) == pytest.approx((ahead.loss - behind.loss) / 2e-5, rel=1e-6)
 
 
@@ -63,12 +63,12 @@ def test_single_precision_is_the_same_to_its_digits(problem, stacked):
 def test_steps_go_down_within_the_balls_to_a_point_that_stays(problem, stacked, precision):
     bounds = np.array([5.0, 2.0, 0.1])
     descent, start = BallDescent(bounds), Point(problem, stacked)
-    start = Point(problem, descent.projected(stacked, start.metric()))
+    start = Point(problem, descent.project(stacked, start.metric()))
     points = descent.spectral(start.in_single() if precision == "single" else start)
     reached = [next(points) for _ in range(400)]
     assert (np.diff([point.loss for point in reached]) <= 0).all()
     assert all((np.square(point.stacked, dtype=float)[:, :3].sum(axis=0) <= bounds).all() for point in reached)
     last = reached[-1]
     assert last.is_double
-    ahead = descent.projected(last.stacked - last.gradient / last.metric(), last.metric())
+    ahead = descent.project(last.stacked - last.gradient / last.metric(), last.metric())
     np.testing.assert_allclose(ahead, last.stacked, atol=1e-4)

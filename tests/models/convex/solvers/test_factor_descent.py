@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 
 import rankfill as rf
-from rankfill.linalg import LowRank, balanced, start_block
+from rankfill.linalg import LowRank, balance, start_block
 from rankfill.models.convex.objectives import Penalised
 from rankfill.models.convex.problem import problem_of
 from rankfill.models.convex.solvers.factor_descent import FactorDescent
@@ -57,7 +57,7 @@ def test_a_pass_finds_the_directions_that_are_missing_and_drops_those_that_are_t
     """From a start of too low and of too high a rank the same optimum is reached; every pass lowers the objective."""
     (n, m), objective, ends = problem.shape, Penalised(2.0), []
     for rank in (1, 20):
-        iterate = problem.iterate(balanced(LowRank(start_block(n, rank), start_block(m, rank, seed=1))))
+        iterate = problem.iterate(balance(LowRank(start_block(n, rank), start_block(m, rank, seed=1))))
         growth = RankGrowth(problem, seed=0)
         for _ in range(25):
             before, iterate = iterate, growth.make_pass(iterate, objective)

@@ -98,7 +98,7 @@ class Point:
         metric: Block = curvature + np.where(means > 0, 0.1 * means, np.ones_like(means))
         return metric
 
-    def moved(self, change: Block) -> "Point":
+    def move(self, change: Block) -> "Point":
         return Point(self.problem, self.stacked + change)
 
 
@@ -109,7 +109,7 @@ class BallDescent:
         self.bounds = bounds
         self.together = together
 
-    def projected(self, stacked: Block, metric: Block) -> Block:
+    def project(self, stacked: Block, metric: Block) -> Block:
         """The nearest point within the balls."""
         padding = 0 if self.together else stacked.shape[1] - len(self.bounds)
         bounds = np.append(self.bounds, np.full(padding, np.inf))
@@ -142,7 +142,7 @@ class BallDescent:
         while True:
             metric = point.metric()
             for _ in range(_REFRESH):
-                forward = self.projected(point.stacked - length * point.gradient / metric, metric)
+                forward = self.project(point.stacked - length * point.gradient / metric, metric)
                 reached = _line_search(point, forward - point.stacked)
                 if reached is point and not point.is_double:
                     point = point.in_double()
@@ -164,7 +164,7 @@ class BallDescent:
             while point.loss >= start.loss and alpha > _SMALLEST:
                 alpha /= 2
                 forward = start.stacked - alpha * rates * start.gradient
-                point = Point(start.problem, self.projected(forward, plain))
+                point = Point(start.problem, self.project(forward, plain))
             point = point if point.loss < start.loss else start
             yield point
 
@@ -178,7 +178,7 @@ def _line_search(point: Point, direction: Block) -> Point:
     """The first point that meets Armijo's condition; where there is none, the one it starts from."""
     slope, share = _dot(direction, point.gradient), 1.0
     while slope < 0 and share > _SHORTEST:
-        reached = point.moved(share * direction)
+        reached = point.move(share * direction)
         excess = reached.loss - point.loss - share * slope
         if reached.loss < point.loss and excess <= (_SUFFICIENT - 1) * share * slope:
             return reached

@@ -25,7 +25,7 @@ objective, so a pass that does not lower it keeps the best Z so far.
 from collections.abc import Iterator
 from typing import Literal
 
-from rankfill.linalg import LowRank, balanced
+from rankfill.linalg import LowRank, balance
 from rankfill.models.convex.objectives import Penalised
 from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.models.convex.solvers.proximal_points import ProximalPoints
@@ -136,7 +136,7 @@ class ConstraintGeneration:
             if slow:
                 terms.stride(before)
             if not self._nonnegative:
-                terms.hold(balanced(terms.product()))
+                terms.hold(balance(terms.product()))
 
 
 def _move_until_still(terms: Terms) -> None:

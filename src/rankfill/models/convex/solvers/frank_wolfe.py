@@ -26,7 +26,7 @@ def frank_wolfe(problem: Problem, objective: Bounded, start: LowRank, *, seed: i
         solution, residual = current.solution, current.residual
         pair = leading_pairs(problem.descent(residual), 1, seed, tol=_PRECISION)
         corner = LowRank.of_pairs(pair.left, np.array([objective.trace]), pair.right)
-        towards = problem.predicted(corner) - (problem.values - residual)
+        towards = problem.predict(corner) - (problem.values - residual)
         square = float(towards @ towards)
         share = min(max(float(residual @ towards) / square, 0.0), 1.0) if square > 0 else 0.0
         if share > 0:

@@ -61,7 +61,7 @@ def _with(basis: Block, column: Block) -> Block:
 
 def _best_core(problem: Problem, users: Block, core: Block, items: Block) -> tuple[Block, NDArray[np.float64], int]:
     """The core that fits best, its residuals, and how many steps of conjugate gradients from the given one it took."""
-    residual = problem.values - problem.predicted(LowRank(users @ core, items))
+    residual = problem.values - problem.predict(LowRank(users @ core, items))
     if core.size == 0:
         return core, residual, 0
 
@@ -74,7 +74,7 @@ def _best_core(problem: Problem, users: Block, core: Block, items: Block) -> tup
     for step in range(_STEPS):
         if square <= enough:
             return core, residual, step
-        change = problem.predicted(LowRank(users @ direction, items))
+        change = problem.predict(LowRank(users @ direction, items))
         length = square / float(change @ change)
         core, residual = core + length * direction, residual - length * change
         downhill = gradient(residual)

@@ -18,7 +18,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.linalg import LowRank, SparsePlusLowRank, balanced, start_block, subspace_iteration
+from rankfill.linalg import LowRank, SparsePlusLowRank, balance, start_block, subspace_iteration
 from rankfill.models.convex.objectives import Bounded
 from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.models.convex.solvers.ball_descent import BallDescent, Point
@@ -38,7 +38,7 @@ def projected_gradient(problem: Problem, objective: Bounded, start: LowRank, *, 
         reached = chosen
         if chosen.solution.rank > 0:
             *_, last = islice(descent.spectral(Point.of(problem, chosen.solution)), STEPS)
-            reached = problem.iterate(balanced(last.sides))
+            reached = problem.iterate(balance(last.sides))
         current = min(current, chosen, reached, key=lambda iterate: objective.value(problem, iterate))
         yield current
 

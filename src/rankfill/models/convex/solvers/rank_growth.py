@@ -27,7 +27,7 @@ from rankfill.linalg import (
     LowRank,
     SparseMatrix,
     SparsePlusLowRank,
-    balanced,
+    balance,
     beside,
     krylov_pairs,
     start_block,
@@ -77,7 +77,7 @@ class RankGrowth:
     def make_pass(self, current: Iterate, objective: Penalised) -> Iterate:
         """One pass from here; the same iterate where rounding leaves nothing to gain."""
         chosen = self._choose_rank(current, objective)
-        reached = self.problem.iterate(balanced(self._descent.descend(chosen.solution, objective.penalty)))
+        reached = self.problem.iterate(balance(self._descent.descend(chosen.solution, objective.penalty)))
         return min(current, chosen, reached, key=lambda iterate: objective.value(self.problem, iterate))
 
     def _choose_rank(self, current: Iterate, objective: Penalised) -> Iterate:

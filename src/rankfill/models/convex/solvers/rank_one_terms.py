@@ -222,18 +222,18 @@ class Terms:
         here = self.product()
         if before.rank != here.rank:
             return
-        ratings = self.residual + self._problem.predicted(here)
+        ratings = self.residual + self._problem.predict(here)
         best, least, length = here, self.objective(), 1.0
         while length <= _LONGEST:
             ahead = LowRank(*(now + length * (now - then) for then, now in zip(before, here, strict=True)))
             if self.rule.nonnegative:
                 ahead = LowRank(*(np.maximum(side, 0.0) for side in ahead))
-            objective = self._objective_of(ratings - self._problem.predicted(ahead), ahead.trace_norm)
+            objective = self._objective_of(ratings - self._problem.predict(ahead), ahead.trace_norm)
             if objective >= least:
                 break
             best, least, length = ahead, objective, 2 * length
         if best is not here:
-            self._set_residual(ratings - self._problem.predicted(best))
+            self._set_residual(ratings - self._problem.predict(best))
             self.hold(best)
 
     def _objective_of(self, residual: Vector, trace_norm: float) -> float:
