@@ -79,13 +79,28 @@ class PartSummary:
 
 def read_manifest(path: Path) -> list[PartSummary]:
     """The parts of a store, each checked against the files that are there."""
-    if not (path / MANIFEST).is_file():
+    while True:
+        text = _manifest_text(path)
+        try:
+            return _parts_of(path, text)
+        except ValueError:
+            if _manifest_text(path) == text:
+                raise  # otherwise another process has merged these parts since, and removed them
+
+
+def _manifest_text(path: Path) -> bytes:
+    try:
+        return (path / MANIFEST).read_bytes()
+    except FileNotFoundError:
         raise FileNotFoundError(
             f"{path} is no store of ratings: it has no {MANIFEST}; make one with `rankfill convert FILE -o {path}`, "
             "again if that was cut off"
-        )
+        ) from None
+
+
+def _parts_of(path: Path, text: bytes) -> list[PartSummary]:
     try:
-        content = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        content = json.loads(text)
         if content["rankfill_store"] != FORMAT_VERSION:
             raise ValueError(
                 f"it is of format {shown(content['rankfill_store'])}, this rankfill reads {FORMAT_VERSION}"
@@ -122,12 +137,12 @@ def part_folder(path: Path) -> Path:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """One writer at a time; readers need not wait."""
+def writing(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """One writer at a time: another one is refused, or waits; readers need not."""
     handle = os.open(path, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise ValueError(f"another process is writing to the store {path}; wait until it has ended") from None
         yield

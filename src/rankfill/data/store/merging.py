@@ -48,11 +48,11 @@ def append(path: Path, more: Ratings) -> None:
             write_manifest(path, [*parts, write_part(path, more, parts[0].duplicates)])
 
 
-def compact(path: Path) -> None:
-    """Makes one part of all."""
+def compact(path: Path, *, wait: bool = False) -> None:
+    """Makes one part of all; waits for another writer, or is refused."""
     from rankfill.data.store.store import RatingStore
 
-    with writing(path):
+    with writing(path, wait=wait):
         parts = read_manifest(path)
         if len(parts) == 1:
             return

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankfill.data.duplicates import Duplicates
 from rankfill.data.ratings import Ratings
-from rankfill.data.store.manifest import checksum, read_manifest
+from rankfill.data.store.manifest import checksum
 from rankfill.data.store.stored import StoredRatings
 from rankfill.data.vocabulary import Id
 from rankfill.kernels import row_bounds
@@ -130,8 +130,15 @@ class RatingStore(StoredRatings):
         """
         for part in self._parts:
             for name, (_, expected) in part.files.items():
-                if checksum(self.path / part.folder / name) != expected:
-                    raise ValueError(f"{self.path / part.folder / name} is damaged; convert its source anew")
+                file = self.path / part.folder / name
+                try:
+                    found = checksum(file)
+                except FileNotFoundError:
+                    raise ValueError(
+                        f"{file} is gone: the store was written since it was opened; open it anew"
+                    ) from None
+                if found != expected:
+                    raise ValueError(f"{file} is damaged; convert its source anew")
         return self
 
     def append(self, more: Ratings) -> Self:
@@ -151,7 +158,7 @@ class RatingStore(StoredRatings):
         from rankfill.data.store.merging import append
 
         append(self.path, more)
-        self._open(read_manifest(self.path))
+        self._reopen()
         return self
 
     @property

@@ -1,5 +1,6 @@
-"""How the files of a store become `Ratings`: arrays mapped when first used, rows in blocks, batches by time."""
+"""How the files of a store become `Ratings`: arrays mapped, rows in blocks, batches by time."""
 
+import errno
 import os
 from collections.abc import Iterator
 from copy import copy
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data.ratings import Ratings
-from rankfill.data.store.manifest import SCALE_CODES, PartSummary, map_numbers, read_manifest
+from rankfill.data.store.manifest import MANIFEST, SCALE_CODES, PartSummary, map_numbers, read_manifest
 from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.store.rows import StoredRows
 from rankfill.data.vocabulary import Vocabulary
@@ -27,7 +28,7 @@ class StoredRatings(OnDisk):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser()
-        self._open(read_manifest(self.path))
+        self._reopen()
 
     @classmethod
     def _of_part(cls, path: Path, part: PartSummary) -> Self:
@@ -37,9 +38,22 @@ class StoredRatings(OnDisk):
         store._open([part])
         return store
 
+    def _reopen(self) -> None:
+        while True:
+            try:
+                return self._open(read_manifest(self.path))
+            except FileNotFoundError:
+                if not (self.path / MANIFEST).exists():
+                    raise  # otherwise another process has merged these parts since
+
     def _open(self, parts: list[PartSummary]) -> None:
+        """Maps the files of a store of one part at once, so that they stay when another process replaces them."""
         self._parts = parts
         self._arrival = None
+        self._files = {}
+        if len(parts) == 1:
+            (part,) = parts
+            self._files = {name: map_numbers(self.path / part.folder, part, name) for name in part.lengths()}
         for name in ("users", "items", "by_user", "by_item", "timestamps"):
             self.__dict__.pop(name, None)
 
@@ -50,7 +64,7 @@ class StoredRatings(OnDisk):
     def _only(self) -> PartSummary:
         """The one part, after those that were appended are merged into it."""
         if len(self._parts) > 1:
-            self.compact()
+            self._merge(wait=True)
         return self._parts[0]
 
     @cached_property
@@ -93,16 +107,28 @@ class StoredRatings(OnDisk):
         RatingStore
             The store itself.
         """
+        return self._merge(wait=False)
+
+    def _merge(self, wait: bool) -> Self:
+        """Whoever only reads waits for another process that writes."""
         from rankfill.data.store.merging import compact
 
-        compact(self.path)
-        self._open(read_manifest(self.path))
+        try:
+            compact(self.path, wait=wait)
+        except OSError as error:
+            if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                raise
+            raise ValueError(
+                f"the store {self.path} has ratings that were appended and are not merged yet, and it cannot be "
+                f"written ({(error.strerror or '').lower()}); merge them where it can: open_store(…).compact()"
+            ) from None
+        self._reopen()
         return self
 
     def pin(self) -> Self:
         """The same ratings, which stay as they are when others are appended here."""
         for name in ("users", "items", "by_user", "by_item", "timestamps"):
-            getattr(self, name)  # files stay open, even those that a merge removes
+            getattr(self, name)
         return copy(self)
 
     def _at(self, places: NDArray[np.integer]) -> Ratings:
@@ -155,5 +181,5 @@ class StoredRatings(OnDisk):
         return Vocabulary.from_keys(tuple(np.array(self._map(name)) for name in names))
 
     def _map(self, name: str) -> NDArray[Any]:
-        part = self._only
-        return map_numbers(self.path / part.folder, part, name)
+        assert self._only is not None  # merged, where there were several parts
+        return self._files[name]
