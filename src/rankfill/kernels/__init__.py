@@ -1,12 +1,20 @@
 """The compiled kernels under readable names. The package `reference` holds a NumPy twin of each, equal to the bit."""
 
-from rankfill.kernels.blocks import BlockLoss, block_pass, block_weight
+from rankfill.kernels.blocks import block_pass, block_weight
 from rankfill.kernels.codes import decode
 from rankfill.kernels.descent import move_factor, multiplicative_rows, residuals, shift_residuals
 from rankfill.kernels.factors import LANES, Growing, RowPair, padded, padded_copy
 from rankfill.kernels.gaussian import HoledTable
 from rankfill.kernels.gibbs import OtherSide, RowPosterior, ThirdSide, draw_rows, normal_rows
-from rankfill.kernels.gradients import GradientRule, RoundSums, gradient_online, gradient_pass, grid_of, make_grid
+from rankfill.kernels.gradients import (
+    GradientRule,
+    LossName,
+    RoundSums,
+    gradient_online,
+    gradient_pass,
+    grid_of,
+    make_grid,
+)
 from rankfill.kernels.hashing import HashedKeys
 from rankfill.kernels.least_squares import Ridge, SquaredErrors, gram_matrix, solve_rows, squared_errors
 from rankfill.kernels.regressions import few_input_regressions, rater_regressions
@@ -29,11 +37,11 @@ __all__ = [
     "LANES",
     "PIECE",
     "Block",
-    "BlockLoss",
     "GradientRule",
     "Growing",
     "HashedKeys",
     "HoledTable",
+    "LossName",
     "Losses",
     "OtherSide",
     "Ridge",

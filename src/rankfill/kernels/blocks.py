@@ -1,15 +1,12 @@
 """Block updates of primal–dual completion: one rank-one term at a time against maintained residuals."""
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import _native
+from rankfill.kernels.gradients import LossName
 from rankfill.kernels.rows import Rows
 from rankfill.kernels.threads import get_threads, instruction_set
-
-BlockLoss = Literal["squared", "absolute", "epsilon-insensitive", "huber", "logistic"]
 
 
 def block_pass(
@@ -17,7 +14,7 @@ def block_pass(
     residuals: NDArray[np.float64],
     own: NDArray[np.float64],
     other: NDArray[np.float64],
-    loss: BlockLoss,
+    loss: LossName,
     width: float,
     tube: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.kernels.blocks import BlockLoss
+from rankfill.kernels.gradients import LossName
 from rankfill.kernels.rows import Rows
 
 _LANES, _STEPS = 4, 100
@@ -16,7 +16,7 @@ def block_pass(
     residuals: NDArray[np.float64],
     own: NDArray[np.float64],
     other: NDArray[np.float64],
-    loss: BlockLoss,
+    loss: LossName,
     width: float,
     tube: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -41,7 +41,7 @@ def block_weight(slopes: NDArray[np.float64], curvatures: NDArray[np.float64], p
 
 
 def _parabolas(
-    loss: BlockLoss, e: NDArray[np.float64], targets: NDArray[np.float64], width: float, tube: float
+    loss: LossName, e: NDArray[np.float64], targets: NDArray[np.float64], width: float, tube: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if loss == "epsilon-insensitive":
         e = np.copysign(np.maximum(np.abs(e) - tube, 0.0), e)

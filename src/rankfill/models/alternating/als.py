@@ -34,8 +34,9 @@ from rankfill.kernels import Ridge, Rows, SquaredErrors, gram_matrix, solve_rows
 from rankfill.models.alternating import choice
 from rankfill.models.alternating.objective import AlternatingModel
 from rankfill.models.base.settings import (
+    Feedback,
     Nonnegative,
-    Side,
+    SideOption,
     check_no_negative,
     check_positive,
     check_word,
@@ -43,8 +44,7 @@ from rankfill.models.base.settings import (
 from rankfill.models.base.training import Callback
 
 Solver = Literal["auto", "cholesky", "block", "conjugate-gradient"]
-Feedback = Literal["explicit", "implicit"]
-Weighting = Literal["auto", "constant", "count", "frequency"]
+WeightingOption = Literal["auto", "constant", "count", "frequency"]
 
 _GRADIENT_STEPS = 3
 _BLOCK = 64
@@ -178,7 +178,7 @@ class ALS(AlternatingModel):
     learns_from_store: ClassVar[bool] = True
 
     _learned: ClassVar[tuple[str, ...]] = ("confidence_",)
-    _weightings: ClassVar[object] = Weighting
+    _weightings: ClassVar[object] = WeightingOption
 
     confidence_: float
     _settled: choice.Settled
@@ -188,7 +188,7 @@ class ALS(AlternatingModel):
         *,
         rank: int | None = None,
         penalty: float | None = None,
-        weighting: Weighting = "auto",
+        weighting: WeightingOption = "auto",
         exponent: float = 1.0,
         biases: bool = True,
         nonnegative: Nonnegative = "none",
@@ -203,7 +203,7 @@ class ALS(AlternatingModel):
     ) -> None:
         self.rank = rank
         self.penalty = penalty
-        self.weighting: Weighting = weighting
+        self.weighting: WeightingOption = weighting
         self.exponent = exponent
         self.biases = biases
         self.nonnegative: Nonnegative = nonnegative
@@ -296,7 +296,7 @@ class ALS(AlternatingModel):
             return replace(ridge, block=_BLOCK)
         return replace(ridge, steps=_GRADIENT_STEPS) if solver == "conjugate-gradient" else ridge
 
-    def _ridge(self, side: Side) -> Ridge:
+    def _ridge(self, side: SideOption) -> Ridge:
         ridge, n_others = super()._ridge(side), 0
         if self._row_weighting[0] == "frequency":
             others = self._item_counts if side == "users" else self._user_counts
@@ -310,7 +310,7 @@ class ALS(AlternatingModel):
         return {"by_count": weighting != "constant", "exponent": exponent, "base": base}
 
     @property
-    def _row_weighting(self) -> tuple[Weighting, float]:
+    def _row_weighting(self) -> tuple[WeightingOption, float]:
         """The weighting and the exponent, where these were left open the ones that "auto" stands for."""
         if self.weighting != "auto":
             return self.weighting, float(self.exponent)

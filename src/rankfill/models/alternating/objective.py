@@ -32,7 +32,7 @@ from rankfill.models.base.nonnegative import project
 from rankfill.models.base.settings import (
     LARGEST,
     Nonnegative,
-    Side,
+    SideOption,
     Weighting,
     check_positive,
     check_training,
@@ -185,7 +185,7 @@ class AlternatingModel(FactorModel):
         """The problems that rows of users and rows of items solve."""
         return self._ridge("users"), self._ridge("items")
 
-    def _ridge(self, side: Side) -> Ridge:
+    def _ridge(self, side: SideOption) -> Ridge:
         """The problem that a row of one side solves."""
         ridge = Ridge(
             rank=self.rank_,

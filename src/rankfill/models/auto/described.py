@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from rankfill.data import Features, Ratings, Vocabulary
 from rankfill.data.features import FeaturesLike, as_features
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Growing
 from rankfill.models.auto.guessed_scores import GuessedScores
 from rankfill.models.base.choosing import Found, MinRatings
 from rankfill.models.base.described import DescribedRows
 from rankfill.models.base.feature_map import check_features, no_map
-from rankfill.models.base.model import Model, Side
+from rankfill.models.base.model import Model
 
 _SOME_USERS = 200
 _SCORES_AT_ONCE = 2**22

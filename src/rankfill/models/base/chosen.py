@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Features, Ratings, Vocabulary
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Growing, predict_pairs
 from rankfill.models.base.described import DescribedRows
 from rankfill.models.base.explanation import Part
-from rankfill.models.base.model import Side
 from rankfill.models.base.state import Parts
 
 _SHRINKAGE = 10.0

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from rankfill.data import Features, Vocabulary
 from rankfill.data.features import FeaturesLike, as_features
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Growing
 from rankfill.models.base.choosing import MinRatings
 from rankfill.models.base.feature_map import FeatureMap, check_features, learn_map, no_map
-from rankfill.models.base.model import Model, Side
+from rankfill.models.base.model import Model
 from rankfill.models.base.state import Parts
 
 

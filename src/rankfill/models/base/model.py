@@ -17,6 +17,7 @@ from rankfill.data import Ratings, Vocabulary
 from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.features import Features, FeaturesLike, as_features
 from rankfill.data.liked import Liked, check_liked
+from rankfill.data.ratings.passing import Side
 from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.tensors import content_of, write_content
 from rankfill.models.base import model_file
@@ -31,7 +32,6 @@ from rankfill.models.base.training import Callback
 from rankfill.objectives.measures import Measure
 from rankfill.objectives.scores import parse_score
 
-Side = Literal["user", "item"]
 WarmPath = Literal["strongest first", "weakest first", "none"]
 
 

@@ -20,8 +20,11 @@ from rankfill.shown import shown
 Nonnegative = Literal["both", "items", "users", "none"]
 """Which sides must not be negative."""
 
-Side = Literal["users", "items"]
-"""One side of the matrix."""
+SideOption = Literal["users", "items"]
+"""One side of the matrix, as an option names it; elsewhere a side is "user" or "item"."""
+
+Feedback = Literal["explicit", "implicit"]
+"""Whether ratings say how much something is liked, or only that it was used."""
 
 Weighting = Literal["constant", "count"]
 """Whether every row is penalised alike, or in proportion to how many ratings it has."""

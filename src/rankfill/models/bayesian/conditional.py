@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import OtherSide, RowPosterior, Rows, draw_rows, padded, sparse_entries, sparse_times
-from rankfill.models.bayesian.samples import Samples, Side
+from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stars import latent_moments
 
 _ROUNDS = 6

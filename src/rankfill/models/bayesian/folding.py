@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
+from rankfill.data.ratings.passing import Side
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.linalg.tall import tall_gram
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.bayesian.conditional import Folded, Given, rows_given
-from rankfill.models.bayesian.samples import Samples, Side
+from rankfill.models.bayesian.samples import Samples
 
 Matrices = NDArray[np.float64]
 

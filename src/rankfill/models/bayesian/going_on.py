@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings, Vocabulary
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Growing, Rows, padded
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.models.base.forgetting import Left
@@ -27,7 +28,7 @@ from rankfill.models.base.online import OnlineFactorModel
 from rankfill.models.base.state import Parts
 from rankfill.models.bayesian.conditional import Given, rows_given
 from rankfill.models.bayesian.folding import FoldingIn, Matrices
-from rankfill.models.bayesian.samples import Samples, Side, Sizes
+from rankfill.models.bayesian.samples import Samples, Sizes
 
 _RATINGS_FOR_A_TURN, _LONGEST_TURN = 256, 4096
 _NOTHING, _LEARNED, _DESCRIBED = 0.0, 1.0, 2.0

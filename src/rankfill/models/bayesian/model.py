@@ -13,15 +13,15 @@ in `sampler.py`, the mean of predictions in `averages.py`, what is kept in `samp
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rankfill.data import Ratings
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Rows, padded
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.models.base.forgetting import Left
-from rankfill.models.base.model import Side as ModelSide
 from rankfill.models.base.model import WarmPath
 from rankfill.models.base.settings import check_seed, check_whole, check_word
 from rankfill.models.base.state import Parts
@@ -282,8 +282,9 @@ class BayesianMF(Uncertain):
     def _feature_blocks(self, rated: Numbers) -> tuple[list[Block], list[Block]]:
         """The features of the users and of the items that have ratings."""
         found: tuple[list[Block], list[Block]] = [], []
-        for place, (side, numbers) in enumerate(zip(("user", "item"), rated, strict=True)):
-            features = self._features.get(cast(ModelSide, side))
+        sides: tuple[Side, Side] = ("user", "item")
+        for place, (side, numbers) in enumerate(zip(sides, rated, strict=True)):
+            features = self._features.get(side)
             if features is not None:
                 ids = self._ids(side)
                 found[place].append(feature_block(features.aligned(ids)[numbers], features.known(ids)[numbers]))

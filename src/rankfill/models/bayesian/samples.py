@@ -5,15 +5,15 @@ They tell how sure a prediction is, and how people who were not in training are 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.data.ratings.passing import Side
 from rankfill.models.bayesian.days import at_times, precision_at, weights_at
 from rankfill.models.bayesian.sampler import Chain
 
-Side = Literal["user", "item"]
 Block = NDArray[np.float32]
 
 

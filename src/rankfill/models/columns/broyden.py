@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
 from rankfill.kernels.columns import ColumnRule, ColumnSums, broyden_columns
-from rankfill.models.base.settings import Side, check_positive, check_whole
+from rankfill.models.base.settings import SideOption, check_positive, check_whole
 from rankfill.models.columns.online import OnlineColumnModel
 
 PENALTY, PENALTY_ALONE = 100.0, 10.0
@@ -130,7 +130,7 @@ class Broyden(OnlineColumnModel):
         shrinkage: float | None = None,
         inner_iterations: int = 2,
         batch: int = 1,
-        side: Side = "users",
+        side: SideOption = "users",
         biases: bool = True,
         passes: int = 12,
         tol: float | None = 0.0,
@@ -142,7 +142,7 @@ class Broyden(OnlineColumnModel):
         self.shrinkage = shrinkage
         self.inner_iterations = inner_iterations
         self.batch = batch
-        self.side: Side = side
+        self.side: SideOption = side
         self.biases = biases
         self.passes = passes
         self.tol = tol

@@ -19,7 +19,7 @@ from rankfill.kernels import Ridge, Rows, padded
 from rankfill.kernels.columns import ColumnRule, ColumnSums, DictionaryGram, solve_columns
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.online import OnlineFactorModel
-from rankfill.models.base.settings import Side, check_positive, check_training, check_whole, check_word
+from rankfill.models.base.settings import SideOption, check_positive, check_training, check_whole, check_word
 from rankfill.models.base.starts import set_random
 from rankfill.models.base.training import Callback, Training, order_seed
 from rankfill.models.base.units import all_finite, check_finite, check_size, exponent_of, rows_in_units
@@ -57,12 +57,12 @@ class ColumnModel(OnlineFactorModel):
 
     rank: int
     shrinkage: float | None
-    side: Side
+    side: SideOption
     biases: bool
     passes: int
     tol: float | None
     seed: int
-    side_: Side
+    side_: SideOption
     shrinkage_: float
     bias_shrinkage_: float
     unit_: float
@@ -88,7 +88,7 @@ class ColumnModel(OnlineFactorModel):
         super()._check(ratings)
         check_whole("rank", self.rank, 1)
         check_training(self)
-        check_word("side", self.side, Side)
+        check_word("side", self.side, SideOption)
         if self.shrinkage is not None:
             check_positive("shrinkage", self.shrinkage, or_zero=True)
         check_size(ratings)
@@ -136,7 +136,7 @@ class ColumnModel(OnlineFactorModel):
     ) -> ColumnSums:
         """Makes the steps in units in which single precision has room."""
         if exponent := exponent_of(self.unit_):
-            other: Side = "items" if self.side_ == "users" else "users"
+            other: SideOption = "items" if self.side_ == "users" else "users"
             x, rows = self._in_units(moving, self.side_, exponent), self._in_units(dictionary, other, exponent)
             sums = self._steps(columns.in_units(exponent), order, x, rows, rule.in_units(exponent))
             moving[:] = self._in_units(x, self.side_, -exponent)
@@ -150,7 +150,7 @@ class ColumnModel(OnlineFactorModel):
         if not squared <= most or not all(map(all_finite, rows)):
             raise ValueError(f"the factors grow without end on these ratings; {self._remedy}")
 
-    def _in_units(self, rows: NDArray[np.float32], side: Side, exponent: int) -> NDArray[np.float32]:
+    def _in_units(self, rows: NDArray[np.float32], side: SideOption, exponent: int) -> NDArray[np.float32]:
         """The rows of a side in units of 2ᵉ."""
         return rows_in_units(rows, self.rank_, exponent, self.rank_ + (side == "items") if self.biased_ else None)
 
@@ -166,7 +166,7 @@ class ColumnModel(OnlineFactorModel):
         both = self._users.array, self._items.array
         return both if self.side_ == "users" else both[::-1]
 
-    def _ridge(self, columns: Side, offset: float) -> Ridge:
+    def _ridge(self, columns: SideOption, offset: float) -> Ridge:
         return _ridge_of(self.rank_, self.shrinkage_, self.bias_shrinkage_, offset, columns if self.biased_ else None)
 
     def _ridge_of_users(self) -> Ridge | None:
@@ -226,7 +226,7 @@ class ColumnModel(OnlineFactorModel):
     def _start_of_items(self, first: int, last: int) -> NDArray[np.float32]:
         return self._start(first, last, "items")
 
-    def _start(self, first: int, last: int, side: Side) -> NDArray[np.float32]:
+    def _start(self, first: int, last: int, side: SideOption) -> NDArray[np.float32]:
         """Columns at zero; rows of C random, with biases small and on both sides of zero."""
         rows = padded(last - first, self.rank_ + 2 * self.biased_)
         if side != self.side_:
@@ -241,7 +241,7 @@ class ColumnModel(OnlineFactorModel):
 
 
 @lru_cache(maxsize=64)  # a single rating of a stream has no time to make one again
-def _ridge_of(rank: int, penalty: float, bias_penalty: float, offset: float, biased: Side | None) -> Ridge:
+def _ridge_of(rank: int, penalty: float, bias_penalty: float, offset: float, biased: SideOption | None) -> Ridge:
     ridge = Ridge(rank=rank, penalty=penalty, bias_penalty=bias_penalty, offset=offset)
     if biased is None:
         return ridge

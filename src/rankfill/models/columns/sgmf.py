@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
 from rankfill.kernels.columns import ColumnRule, ColumnSums, gradient_columns
-from rankfill.models.base.settings import Side, check_positive
+from rankfill.models.base.settings import SideOption, check_positive
 from rankfill.models.columns.online import OnlineColumnModel
 
 SLOWER = 25
@@ -99,7 +99,7 @@ class SGMF(OnlineColumnModel):
         rank: int = 30,
         shrinkage: float | None = None,
         rate: float = 0.01,
-        side: Side = "users",
+        side: SideOption = "users",
         biases: bool = True,
         passes: int = 15,
         tol: float | None = 0.0,
@@ -109,7 +109,7 @@ class SGMF(OnlineColumnModel):
         self.rank = rank
         self.shrinkage = shrinkage
         self.rate = rate
-        self.side: Side = side
+        self.side: SideOption = side
         self.biases = biases
         self.passes = passes
         self.tol = tol

@@ -29,12 +29,12 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.kernels import BlockLoss
+from rankfill.kernels import LossName
 from rankfill.linalg import LowRank, SparseMatrix, leading_pairs, spectral_bound
 from rankfill.models.convex.problem import Iterate, Problem
 from rankfill.objectives.losses import loss_conjugates, loss_slopes, loss_values
 
-KINKED: tuple[BlockLoss, ...] = ("absolute", "epsilon-insensitive")
+KINKED: tuple[LossName, ...] = ("absolute", "epsilon-insensitive")
 """The losses with a kink."""
 
 
@@ -59,7 +59,7 @@ class Penalised:
     """Losses plus a multiple of the trace norm."""
 
     penalty: float
-    loss: BlockLoss = "squared"
+    loss: LossName = "squared"
     width: float = 0.0
     """δ of the loss huber, ε of epsilon-insensitive."""
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.data import Ratings
-from rankfill.kernels import BlockLoss, Ridge, residuals
+from rankfill.kernels import LossName, Ridge, residuals
 from rankfill.linalg import LowRank
 from rankfill.models.base.settings import (
     Weighting,
@@ -142,7 +142,7 @@ class PrimalDual(PenalisedModel):
         self,
         *,
         penalty: float | None = None,
-        loss: BlockLoss = "squared",
+        loss: LossName = "squared",
         epsilon: float = 0.5,
         nonnegative: bool = False,
         schedule: Schedule = "retighten",
@@ -156,7 +156,7 @@ class PrimalDual(PenalisedModel):
         clip: bool = True,
     ) -> None:
         self.penalty = penalty
-        self.loss: BlockLoss = loss
+        self.loss: LossName = loss
         self.epsilon = epsilon
         self.nonnegative = nonnegative
         self.schedule: Schedule = schedule
@@ -176,7 +176,7 @@ class PrimalDual(PenalisedModel):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        check_word("loss", self.loss, BlockLoss)
+        check_word("loss", self.loss, LossName)
         check_word("schedule", self.schedule, Schedule)
         check_positive("epsilon", self.epsilon)
         if self.max_rank is not None:

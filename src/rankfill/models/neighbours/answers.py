@@ -3,7 +3,7 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from rankfill.kernels.neighbours import (
     Near,
     Similarity,
     Voices,
+    Weighing,
     neighbour_sums,
     neighbour_sums_of_columns,
     neighbour_sums_of_rows,
@@ -23,7 +24,7 @@ from rankfill.kernels.neighbours import (
 from rankfill.models.base.best_of_scores import best_of
 from rankfill.models.base.online import OnlineModel
 from rankfill.models.base.reasons import OwnRatings, Reading
-from rankfill.models.base.settings import Side
+from rankfill.models.base.settings import SideOption
 from rankfill.models.bias import Bias, bias_of
 from rankfill.models.neighbours.entries import (
     EMPTY,
@@ -37,8 +38,6 @@ from rankfill.models.neighbours.entries import (
     stack_rows,
 )
 from rankfill.models.neighbours.reasons import MEANING, neighbour_parts
-
-Weights = Literal["similarity", "equal", "learned"]
 
 _SCORES_AT_ONCE, _PAIRS_AT_ONCE = 2**22, 2**17
 
@@ -59,10 +58,10 @@ class NeighbourAnswers(OnlineModel):
         *("_level", "_near", "_weights"),
     )
 
-    side: Side
+    side: SideOption
     similarity: Similarity
     centre: Centre
-    weights: Weights
+    weights: Weighing
     k: int
     keep: int
     min_support: int

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
-from rankfill.models.base.settings import Side
+from rankfill.models.base.settings import SideOption
 from rankfill.models.bias import Bias, bias_of
 
 Baseline = Literal["effects", "means", "none"]
@@ -23,13 +23,13 @@ class Sides(NamedTuple):
     by_other: Rows
 
 
-def sides_of(by_user: Rows, n_items: int, side: Side) -> Sides:
+def sides_of(by_user: Rows, n_items: int, side: SideOption) -> Sides:
     """`by_user` holds the entries of every user."""
     by_item = by_user.transposed(n_items)
     return Sides(by_item, by_user) if side == "items" else Sides(by_user, by_item)
 
 
-def baseline_of(ratings: Ratings, baseline: Baseline, side: Side) -> Bias:
+def baseline_of(ratings: Ratings, baseline: Baseline, side: SideOption) -> Bias:
     """The effects of users and items; the plain means of one side; or the mean rating, for want of neighbours."""
     if baseline == "effects":
         return Bias(clip=False).fit(ratings)
@@ -44,7 +44,7 @@ def less_baseline(ratings: Ratings, bias: Bias, baseline: Baseline) -> Rows:
     return ratings.by_user._replace(values=(ratings.values - predicted).astype(np.float32))
 
 
-def deviations(ratings: Ratings, centre: Centre, side: Side) -> Rows:
+def deviations(ratings: Ratings, centre: Centre, side: SideOption) -> Rows:
     """The deviations that Pearson's correlation is computed from, by user."""
     if centre == "common":
         return ratings.by_user

@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 
 from rankfill.data import Ratings
 from rankfill.kernels import Rows
-from rankfill.kernels.neighbours import Near, Similarity, neighbour_weights
+from rankfill.kernels.neighbours import Near, Similarity, Weighing, neighbour_weights
 from rankfill.models.base.forgetting import Left
 from rankfill.models.base.held_out import Predict, choose_held_out
 from rankfill.models.base.seen import SeenItems
-from rankfill.models.base.settings import Side, check_positive, check_seed, check_whole, check_word
+from rankfill.models.base.settings import SideOption, check_positive, check_seed, check_whole, check_word
 from rankfill.models.base.state import Parts
 from rankfill.models.base.training import Callback, Training
-from rankfill.models.neighbours.answers import NeighbourAnswers, Weights
+from rankfill.models.neighbours.answers import NeighbourAnswers
 from rankfill.models.neighbours.entries import (
     EMPTY,
     Baseline,
@@ -46,7 +46,7 @@ from rankfill.models.neighbours.entries import (
     sides_of,
 )
 
-_CANDIDATES: dict[Weights, tuple[float, ...]] = {
+_CANDIDATES: dict[Weighing, tuple[float, ...]] = {
     "similarity": (0.1, 0.3, 1.0, 3.0, 10.0),
     "equal": (3.0, 10.0, 30.0, 100.0, 300.0),
     "learned": (30.0, 100.0, 300.0, 1000.0, 3000.0),
@@ -133,10 +133,10 @@ class NearestNeighbors(NeighbourAnswers):
     def __init__(
         self,
         *,
-        side: Side = "items",
+        side: SideOption = "items",
         similarity: Similarity = "pearson",
         centre: Centre = "baseline",
-        weights: Weights = "similarity",
+        weights: Weighing = "similarity",
         k: int = 20,
         keep: int = 200,
         min_support: int = 2,
@@ -180,10 +180,10 @@ class NearestNeighbors(NeighbourAnswers):
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
         for name, words in (
-            ("side", Side),
+            ("side", SideOption),
             ("similarity", Similarity),
             ("centre", Centre),
-            ("weights", Weights),
+            ("weights", Weighing),
             ("baseline", Baseline),
         ):
             check_word(name, getattr(self, name), words)

@@ -15,7 +15,7 @@ from rankfill.models.base.model import Model
 from rankfill.models.base.reasons import OwnRatings, Reading
 from rankfill.models.base.state import Parts
 from rankfill.models.bias import Bias, bias_of
-from rankfill.models.regression.entries import Scale, Weighting, residuals_of
+from rankfill.models.regression.entries import EntryWeighting, Scale, residuals_of
 from rankfill.models.regression.neighbours import Neighbours
 from rankfill.models.regression.people import Effects, People
 from rankfill.models.regression.raters import Link, inputs_over_raters
@@ -31,7 +31,7 @@ class AnswersByRows(Model):
     )
 
     penalty_: float
-    weighting_: Weighting
+    weighting_: EntryWeighting
     damping_: float
     _scale: Scale
     _entries: NDArray[np.float32]

@@ -19,7 +19,7 @@ from rankfill.models.base.best_of_scores import best_of
 from rankfill.models.base.held_out import keep_aside
 from rankfill.models.base.training import ended_by_interruption
 from rankfill.models.bias import Bias
-from rankfill.models.regression.entries import Scale, Weighting, damp, residuals_of
+from rankfill.models.regression.entries import EntryWeighting, Scale, damp, residuals_of
 from rankfill.models.regression.inputs import Inputs
 from rankfill.models.regression.raters import Link, inputs_over_raters, regress_over_raters, targets_of
 from rankfill.models.regression.weights import regress
@@ -41,7 +41,7 @@ def first_penalty(entries: NDArray[np.float32], n_rated: int) -> float:
 class Choice(NamedTuple):
     """A setting and how bad it is on the ratings kept aside."""
 
-    weighting: Weighting
+    weighting: EntryWeighting
     damping: float
     penalty: float
     error: float
@@ -69,7 +69,7 @@ Scores = Callable[[float], NDArray[np.float32]]
 
 def choose(
     ratings: Ratings,
-    weightings: Sequence[Weighting],
+    weightings: Sequence[EntryWeighting],
     dampings: Sequence[float],
     penalty: float | None,
     link: Link | None,
@@ -92,7 +92,7 @@ def choose(
     trial = Trial(learned, rest, ratings, link, seed)
     of_first = 1.0
 
-    def attempt(weighting: Weighting, damping: float) -> Choice:
+    def attempt(weighting: EntryWeighting, damping: float) -> Choice:
         nonlocal of_first
         first, error = _of_lists(trial, weighting, damping) if implicit else _of_ratings(trial)
         if penalty is not None:
@@ -110,7 +110,7 @@ def _error_of(choice: Choice) -> float:
     return choice.error
 
 
-def _of_lists(trial: Trial, weighting: Weighting, damping: float) -> tuple[float, Error]:
+def _of_lists(trial: Trial, weighting: EntryWeighting, damping: float) -> tuple[float, Error]:
     """A penalty to begin with, and the error of any."""
     learned, rest = trial.learned, trial.rest
     entries = learned.by_user._replace(values=Scale.of(trial.whole).entries(learned.values, weighting))

@@ -17,7 +17,7 @@ from rankfill.data import Ratings
 from rankfill.kernels import Rows
 from rankfill.models.bias import Bias
 
-Weighting = Literal["log", "one", "rating", "square"]
+EntryWeighting = Literal["log", "one", "rating", "square"]
 """The one that suits ratings as well as counts comes first."""
 
 
@@ -33,7 +33,7 @@ class Scale(NamedTuple):
         largest = float(sizes.max())
         return cls(float(sizes.min(where=sizes > 0, initial=largest)) or 1.0, largest or 1.0)
 
-    def entries(self, values: NDArray[np.float32], weighting: Weighting) -> NDArray[np.float32]:
+    def entries(self, values: NDArray[np.float32], weighting: EntryWeighting) -> NDArray[np.float32]:
         """The entries of ratings."""
         if weighting == "one":
             return np.ones_like(values)

@@ -22,11 +22,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from rankfill.data import Features, Ratings, Vocabulary
+from rankfill.data.ratings.passing import Side
 from rankfill.kernels import Ridge, Rows, padded, solve_rows
 from rankfill.linear.solvers import Problem, Solver, solve
 from rankfill.models.base.factors import FactorModel
 from rankfill.models.base.feature_map import FeatureMap
-from rankfill.models.base.model import Side
 from rankfill.models.base.settings import check_positive, check_seed, check_signs, check_word
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.base.units import check_size

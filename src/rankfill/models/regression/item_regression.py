@@ -21,12 +21,12 @@ from rankfill.data import Ratings
 from rankfill.data.liked import liked_entries
 from rankfill.kernels import Rows
 from rankfill.models.base.forgetting import Left
-from rankfill.models.base.settings import check_positive, check_seed, check_share, check_whole, check_word
+from rankfill.models.base.settings import Feedback, check_positive, check_seed, check_share, check_whole, check_word
 from rankfill.models.base.training import Callback, Training
 from rankfill.models.bias import Bias
 from rankfill.models.regression.answers import AnswersByRows
 from rankfill.models.regression.choice import choose, first_penalty
-from rankfill.models.regression.entries import Scale, Weighting, damp, residuals_of
+from rankfill.models.regression.entries import EntryWeighting, Scale, damp, residuals_of
 from rankfill.models.regression.inputs import Inputs
 from rankfill.models.regression.memory import check_memory
 from rankfill.models.regression.neighbours import regress_on_neighbours
@@ -35,7 +35,6 @@ from rankfill.models.regression.raters import Link, regress_over_raters, targets
 from rankfill.models.regression.weights import regress
 from rankfill.objectives.measures import rmse
 
-Feedback = Literal["implicit", "explicit"]
 Kind = Literal["ridge", "logistic", "sparse"]
 WeightingChoice = Literal["auto", "one", "rating", "log", "square"]
 
@@ -199,7 +198,7 @@ class ItemRegression(AnswersByRows):
 
     def _choose(self, ratings: Ratings) -> None:
         """Sets penalty, weighting and damping: as given, or as they do best on ratings kept aside."""
-        weightings: list[Weighting] = [*get_args(Weighting)] if self.weighting == "auto" else [self.weighting]
+        weightings: list[EntryWeighting] = [*get_args(EntryWeighting)] if self.weighting == "auto" else [self.weighting]
         implicit = self.feedback == "implicit"
         if not implicit or ratings.values.min() == ratings.values.max():
             weightings = ["rating"]  # or all alike

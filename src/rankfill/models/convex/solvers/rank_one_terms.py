@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfill.kernels import BlockLoss, Rows, block_pass, block_weight
+from rankfill.kernels import LossName, Rows, block_pass, block_weight
 from rankfill.linalg import LowRank
 from rankfill.models.convex.objectives import KINKED, Penalised
 from rankfill.models.convex.problem import Problem
@@ -34,7 +34,7 @@ class BlockRule(NamedTuple):
     """
 
     penalty: float
-    loss: BlockLoss = "squared"
+    loss: LossName = "squared"
     width: float = 0.0
     nonnegative: bool = False
     tube: float = 0.0
@@ -94,7 +94,7 @@ class Side:
         return self._own_scale * slopes + own * curvatures, curvatures
 
     def _sums(
-        self, other: Vector, loss: BlockLoss = "squared", width: float = 0.0, tube: float = 0.0
+        self, other: Vector, loss: LossName = "squared", width: float = 0.0, tube: float = 0.0
     ) -> tuple[Vector, Vector]:
         self._other[:, 2] = other
         sums = block_pass(self.rows, self.residual, self._own, self._other, loss, width, tube)
