@@ -45,8 +45,8 @@ def sections_of(page: str) -> dict[str, str]:
     return {part.partition("\n")[0]: f"## {part.strip()}\n" for part in page.split("\n## ")[1:]}
 
 
-def main(results: Path) -> None:
-    page, pictures = TARGET / "papers.md", TARGET / "papers"
+def main(results: Path, target: Path = TARGET) -> None:
+    page, pictures = target / "papers.md", target / "papers"
     pictures.mkdir(exist_ok=True)
     parts = sections_of(page.read_text(encoding="utf-8")) if page.is_file() else {}
     for name in experiments():
