@@ -47,14 +47,18 @@ numpydoc_xref_param_type = False
 
 
 def figures_of_rankfill(block, block_vars, gallery_conf):
-    """What functions of rankfill have drawn in an example: pyplot, by which others are found, does not know it."""
+    """What functions of rankfill have drawn in an example: pyplot, by which others are found, does not know it.
+
+    Those of pyplot are marked as well. It forgets them once they are saved, and then they look like ours.
+    """
     paths = []
     for value in block_vars["example_globals"].values():
-        unseen = isinstance(value, Figure) and value.canvas.manager is None and not hasattr(value, "in_gallery")
-        if unseen:
+        if not isinstance(value, Figure) or hasattr(value, "in_gallery"):
+            continue
+        value.in_gallery = True
+        if value.canvas.manager is None:
             paths.append(next(block_vars["image_path_iterator"]))
             value.savefig(paths[-1])
-            value.in_gallery = True
     return figure_rst(paths, gallery_conf["src_dir"])
 
 
@@ -66,7 +70,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
-    "image_scrapers": ("matplotlib", figures_of_rankfill),
+    "image_scrapers": (figures_of_rankfill, "matplotlib"),
     "plot_gallery": "True",
     "abort_on_example_error": True,
 }

@@ -22,8 +22,8 @@ kind = np.array([club.genres[film][0] for film in model.items_.ids()])
 
 print(f"{len(kind)} films of {len(set(kind))} kinds")
 
-figure, axes = plt.subplots(figsize=(7, 5.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
 for genre in sorted(set(kind)):
     axes.scatter(*place[kind == genre].T, s=18, label=genre)
 axes.set(xticks=[], yticks=[])
-axes.legend(title="genre, which the model was not told")
+figure.legend(title="genre, which the\nmodel was not told", loc="outside right upper", frameon=False)

@@ -34,6 +34,6 @@ figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 axes.plot(kinds, hits, marker="o")
 for amount, x, y in zip(amounts, kinds, hits, strict=True):
     if amount in (0, 0.3, 0.5, 0.7):  # the first ones lie close together
-        axes.annotate(f"diversify={amount}", (x, y), textcoords="offset points", xytext=(-2, -14), ha="right")
-axes.set(xlabel="different genres among ten films", ylabel="films of the ten that were liked", ylim=(0, None))
-axes.margins(x=0.25)
+        axes.annotate(f"diversify={amount}", (x, y), textcoords="offset points", xytext=(2, 10), rotation=30)
+axes.set(xlabel="different genres among ten films", ylabel="films of the ten that were liked")
+axes.set(xlim=(min(kinds) - 0.3, max(kinds) + 0.9), ylim=(0, 1.35 * max(hits)))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 from rankfill import Bias, EpochReport, PassiveAggressive, Ratings
-from rankfill.plots import learning_curve, topics_plot
+from rankfill.plots import learning_curve, quality_bars, topics_plot
 from rankfill.plots.topic_panels import BAR, BAR_BELOW_ZERO
 from rankfill.topics import Topic, topics
 
@@ -173,6 +173,21 @@ def test_a_topic_without_items_says_so() -> None:
 
 def test_topics_of_a_model_can_be_drawn(models: list[PassiveAggressive]) -> None:
     assert len(draw(topics_plot(topics(models[0]))).axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("pairs", "panels"),
+    [
+        ([(0.9, 0.1), (None, 0.2)], ["RMSE", "NDCG@10"]),
+        ([(None, 0.1), (None, 0.2)], ["NDCG@10"]),
+        ([(0.9, None), (0.8, None)], ["RMSE"]),
+        ([(None, None)], ["RMSE", "NDCG@10"]),
+    ],
+)
+def test_bars_of_models_have_a_panel_for_each_measure_that_some_model_has(pairs, panels) -> None:
+    figure = draw(quality_bars({f"model {place}": pair for place, pair in enumerate(pairs)}))
+    assert [axes.get_title(loc="left").partition(",")[0] for axes in figure.axes] == panels
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [f"model {k}" for k in range(len(pairs))]
 
 
 @pytest.mark.parametrize("name", ["picture.png", "picture"])

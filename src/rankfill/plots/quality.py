@@ -17,6 +17,8 @@ def quality_bars(
 ) -> Figure:
     """Draws two bars for each model: the error of its predictions, the quality of its lists.
 
+    Where no model has an error, or none a quality, that panel is left out.
+
     Parameters
     ----------
     models : mapping of str to tuple of two floats
@@ -38,12 +40,13 @@ def quality_bars(
     """
     height = 1.0 + 0.34 * len(models)
     figure = Figure(figsize=(9.5, height), dpi=DPI, facecolor="white", layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    errors, qualities = (finite([pair[side] for pair in models.values()]) for side in (0, 1))
-    _bars(left, errors, names[0], best="min")
-    _bars(right, qualities, names[1], best="max")
-    left.set_yticks(range(len(models)), list(models), fontsize=9, color=INK, parse_math=False)
-    left.set_ylim(len(models) - 0.4, -0.6)
+    sides = [finite([pair[side] for pair in models.values()]) for side in (0, 1)]
+    drawn = [side for side in (0, 1) if not np.isnan(sides[side]).all()] or [0, 1]
+    panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
+    for panel, side in zip(panels, drawn, strict=True):
+        _bars(panel, sides[side], names[side], best=("min", "max")[side])
+    panels[0].set_yticks(range(len(models)), list(models), fontsize=9, color=INK, parse_math=False)
+    panels[0].set_ylim(len(models) - 0.4, -0.6)
     return finish(figure, path)
 
 
