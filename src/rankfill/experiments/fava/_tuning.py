@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import rankfill as rf
 
-FOLDS, RISES = 5, 3
+FOLDS, RISES = 5, 2
 Parts = list[tuple[rf.Ratings, rf.Ratings]]
 
 
@@ -33,7 +33,7 @@ def folds_of(ratings: rf.Ratings) -> Parts:
 def search(model: Any, parameter: str, values: Sequence[float], parts: Parts) -> Found:
     """The value with the least mean error; simple models first, each fit from that of the value before.
 
-    Past the best value the error rises without end and fits become slow, so the search ends once it has risen thrice in
+    Past the best value the error rises without end and fits become slow, so the search ends once it has risen twice in
     a row.
     """
     began, errors = time.process_time(), list[list[float]]()
