@@ -9,6 +9,7 @@ from rankfill.kernels import Rows
 from rankfill.linalg.blas import one_blas_thread
 from rankfill.models.bayesian import links
 from rankfill.models.bayesian.links import Block, Links, feature_block
+from rankfill.models.bayesian.moods import USUAL, WIDTHS
 from rankfill.models.bayesian.priors import BELIEF_IN_ZERO, LEAST_VARIANCE, Prior, draw_prior, draw_wishart
 from rankfill.models.bayesian.sampler import Chain
 
@@ -94,6 +95,8 @@ def told_by_chain(chain):
         found += [np.log(np.abs(side.rows[1, side.bias_column]) + 1e-6)]
         if side.links is not None:
             found += [*np.log(side.links.strengths), *np.log(np.abs(side.links.weights[[0, -1], 0]) + 1e-6)]
+    if chain.moods is not None:
+        found += [*chain.moods.logs, *np.log(np.abs(chain.moods.now[[0, 1, -1]]) + 1e-6)]
     return found
 
 
@@ -119,6 +122,16 @@ def draw_from_prior(chain, random):
             means += side.links.means()[:, :2]
         side.set_unknowns((means + random.normal(size=means.shape) @ root.T).astype(np.float32))
 
+    if chain.moods is not None:
+        chain.moods.logs[:] = USUAL + WIDTHS * random.normal(size=2)
+        chain.moods.now[:] = random.multivariate_normal(np.zeros(len(chain.moods.now)), covariance_of(chain.moods))
+
+
+def covariance_of(moods):
+    variance, memory = np.exp(moods.logs)
+    away = np.abs(moods.moments[:, None] - moods.moments)
+    return np.where(moods.users[:, None] == moods.users, variance * np.exp(-away / memory), 0.0)
+
 
 def draw_ratings(chain, random):
     predicted = chain.users.rows[:, :3].astype(float) @ chain.items.rows[:, :3].T.astype(float)
@@ -126,14 +139,17 @@ def draw_ratings(chain, random):
         users, items, days = (side.rows.astype(float) for side in sides_of(chain))
         each = days[DAYS]
         predicted += (users[:, None, 0] + items[None, :, 0]) * each[..., 0] + each[..., 1]
+    if chain.moods is not None:
+        predicted += chain.moods.of_ratings().reshape(4, 3)
     ratings = predicted + random.normal(size=predicted.shape) / np.sqrt(chain.noise_precision)
     chain.observe(ratings.astype(np.float32).ravel())
     if chain.stars is not None:
-        chain.stars.codes[:] = np.searchsorted(chain.stars.cuts, chain.users.ratings.values)
+        chain.stars.codes[:] = np.searchsorted(chain.stars.cuts, ratings.ravel())
 
 
 DAYS = np.array([[0, 1, 0], [1, 1, 2], [0, 2, 2], [2, 0, 1]], np.int32)
 """When four users rated three items."""
+SECONDS = np.array([[0, 3600, 0], [9000, 9000, 9100], [40, 0, 50_000], [7, 70, 700]])
 
 
 def features_of(n_rows):
@@ -143,19 +159,35 @@ def features_of(n_rows):
 
 
 @pytest.mark.parametrize(
-    ("rated", "features", "n_levels", "days"),
+    ("rated", "features", "n_levels", "days", "seconds"),
     [
-        (False, False, 0, None),
-        (True, False, 0, None),
-        (True, True, 0, None),
-        (False, False, 4, None),
-        (True, False, 2, None),
-        (False, False, 0, DAYS),
-        (True, False, 4, DAYS),
+        (False, False, 0, None, None),
+        (True, False, 0, None, None),
+        (True, True, 0, None, None),
+        (False, False, 4, None, None),
+        (True, False, 2, None, None),
+        (False, False, 0, DAYS, None),
+        (True, False, 4, DAYS, None),
+        (False, False, 0, None, SECONDS),
+        (True, False, 4, DAYS, SECONDS),
+        (False, False, 2, DAYS, SECONDS),
     ],
-    ids=["no links", "rated", "features", "ordinal", "rated, probit", "days", "rated, ordinal, days"],
+    ids=[
+        "no links",
+        "rated",
+        "features",
+        "ordinal",
+        "rated, probit",
+        "days",
+        "rated, ordinal, days",
+        "moods",
+        "rated, ordinal, days, moods",
+        "probit, days, moods",
+    ],
 )
-def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(rated, features, n_levels, days):
+def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(
+    rated, features, n_levels, days, seconds
+):
     """Geweke's joint test (2004): from a draw of everything, ratings and a sweep in turn must come back to the prior.
 
     Every start is another draw from the prior, so that starts are independent however slowly a chain moves.
@@ -163,7 +195,8 @@ def test_sweeps_leave_the_prior_as_it_is_when_ratings_are_drawn_from_the_model(r
     random, n_starts = np.random.default_rng(0), 1200 if n_levels == 0 else 400
     more = (features_of(4), features_of(3)) if features else ([], [])
     given = random.normal(size=(4, 3)) if n_levels == 0 else (np.arange(12.0) % n_levels).reshape(4, 3)
-    chain = Chain(dense_rows(given), 3, 1, rated, 0, 0, more, n_levels > 0, None if days is None else days.ravel())
+    times = [None if each is None else each.ravel() for each in (days, seconds)]
+    chain = Chain(dense_rows(given), 3, 1, rated, 0, 0, more, n_levels > 0, *times)
     moved = []
     for _ in range(n_starts):
         draw_from_prior(chain, random)

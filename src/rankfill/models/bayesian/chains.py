@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankfill.models.bayesian.averages import MeanProduct
 from rankfill.models.bayesian.days import Timed
+from rankfill.models.bayesian.moods import KnownMoods, MeanMoods
 from rankfill.models.bayesian.sampler import Chain
 from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stopping import Stopping
@@ -29,7 +30,7 @@ class Chains:
         self.samples = samples
         self.rated = rated
         self.mean = MeanProduct.none(len(rated[0]), len(rated[1]), 2 * rank)
-        self.timed = self._no_times()
+        self.timed, self.moods = self._no_times()
         self.traces = np.zeros((len(chains), most_sweeps, 2))
         self.stopping = Stopping(chains[0].users.ratings)
         self._scale = scale
@@ -38,7 +39,7 @@ class Chains:
         """Draws everything once in every chain. One chain after the other gives a sample to keep, by chance."""
         if number <= burn_in + 1:
             self.mean = MeanProduct.none(len(self.rated[0]), len(self.rated[1]), self.mean.users.shape[1])
-            self.timed = self._no_times()
+            self.timed, self.moods = self._no_times()
             self.samples.start_over()
         for chain, trace in zip(self.each, self.traces, strict=True):
             chain.sweep()
@@ -48,16 +49,19 @@ class Chains:
                 both = np.vstack([means, items])
                 both[:, -1] = 0.0
                 self.timed.add(both, chain.days.side.unknowns())
+            if chain.moods is not None and self.moods is not None:
+                self.moods.add(chain.moods, chain.noise_precision, self.mean.count)
             trace[number - 1] = self._scale * chain.error, self._scale * chain.noise_precision**-0.5
         random = self.each[0].random(number, 1)
         self.samples.add(self.each[int(random.integers(len(self.each)))], self.rated, random)
 
-    def _no_times(self) -> MeanProduct | None:
-        """The mean of nothing as yet of users and items, all in one block, times days."""
-        days, (users, items) = self.each[0].days, self.rated
-        if days is None:
-            return None
-        return MeanProduct.none(len(users) + len(items), len(days.side.rows), 2 * days.side.rank)
+    def _no_times(self) -> tuple[MeanProduct | None, MeanMoods | None]:
+        """The means of nothing as yet: of users and items, all in one block, times days; and of moods."""
+        days, moods, (users, items) = self.each[0].days, self.each[0].moods, self.rated
+        if days is None or moods is None:
+            return None, None
+        product = MeanProduct.none(len(users) + len(items), len(days.side.rows), 2 * days.side.rank)
+        return product, MeanMoods(len(moods.now))
 
     def enough(self, number: int) -> bool:
         """Whether more sweeps would not help."""
@@ -70,8 +74,11 @@ class Chains:
         `dates` are those of the days.
         """
         days, timed, root = self.each[0].days, self.timed, math.sqrt(self._scale)
+        moods, mean = self.each[0].moods, self.moods
         assert days is not None
         assert timed is not None
+        assert moods is not None
+        assert mean is not None
         rows = np.column_stack([root * timed.items, self._scale * timed.item_biases]).astype(np.float32)
         sides = []
         split = np.split(root * timed.users, [len(self.rated[0])])
@@ -81,7 +88,9 @@ class Chains:
             sides.append(whole)
         times = np.repeat(days.of_all(rows), n_users + 1, axis=0)
         times[self.rated[0]] = days.of_users(rows)
-        return Timed(dates, sides[0], sides[1], rows, times)
+        times[self.rated[0], -1] += (self._scale * moods.of_users(mean.means)).astype(np.float32)
+        known = KnownMoods.of(moods, mean, self.rated[0], n_users, self._scale)
+        return Timed(dates, sides[0], sides[1], rows, times, known)
 
     def some_pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Row numbers of users and items for some of the pairs that are watched."""
@@ -104,6 +113,8 @@ class Chains:
         found |= {f"mean.{name}": getattr(mean, name) for name in ("users", "items", "user_biases", "item_biases")}
         if self.timed is not None:
             found |= {f"timed.{name}": getattr(self.timed, name) for name in ("users", "items", "item_biases")}
+        if self.moods is not None:
+            found |= {f"moods.{name}": getattr(self.moods, name) for name in ("means", "squares", "sizes")}
         found |= {f"samples.{k}": array for k, array in enumerate(samples.arrays())}
         found["stopping"] = self.stopping.found
         found["numbers"] = np.array([mean.count, mean.lost, samples.count, samples.added, samples.stride])

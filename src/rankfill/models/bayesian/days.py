@@ -11,12 +11,13 @@ Tried, and not kept: links of days to their week and their month, so that days n
 lower in one of five fits to splits of MovieLens 100K and 1M, and higher in four.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfill.kernels import Rows, ThirdSide, padded_copy, sparse_entries, sparse_times
+from rankfill.models.bayesian.moods import At, KnownMoods
 from rankfill.models.bayesian.priors import Matrix
 from rankfill.models.bayesian.sides import Side
 
@@ -26,9 +27,8 @@ Numbers = NDArray[np.int32]
 _SECONDS = 86_400
 
 
-def numbered_days(timestamps: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Numbers]:
+def numbered_days(timestamps: NDArray[np.int64]) -> tuple[NDArray[np.int64], Numbers]:
     """The days since 1970 that have ratings, ascending, and for every rating its place among them."""
-    assert timestamps is not None
     dates, numbers = np.unique(timestamps // _SECONDS, return_inverse=True)
     return dates, numbers.astype(np.int32)
 
@@ -120,7 +120,7 @@ class Timed:
     """What a time changes, in the mean of the samples: (users + items) · (days − times) in units of ratings.
 
     The last row of users, items and `times` stands for whoever is not known. Days and times have one column more,
-    b_d. `days` are those since 1970 that have ratings, ascending.
+    b_d, which in `times` holds the mean mood, too. `dates` are the days since 1970 that have ratings, ascending.
     """
 
     dates: NDArray[np.int64]
@@ -128,15 +128,22 @@ class Timed:
     items: Block
     days: Block
     times: Block
+    moods: KnownMoods
 
-    def contributions(self, users: Numbers, items: Numbers, timestamps: NDArray[np.int64]) -> Block:
-        """What is to be added to predictions for row numbers, −1 for what is not known; the nearest day counts."""
+    def at(self, users: Numbers, items: Numbers, timestamps: NDArray[np.int64]) -> At:
+        """What times tell of the ratings of row numbers, −1 for what is not known; the nearest day counts."""
         rank = self.users.shape[1]
         users = np.where(users < len(self.users) - 1, users, -1)
         items = np.where(items < len(self.items) - 1, items, -1)
         away = self.days[self.nearest(timestamps // _SECONDS)] - self.times[users]
-        found: Block = np.einsum("ij,ij->i", self.users[users] + self.items[items], away[:, :rank]) + away[:, rank]
-        return found
+        found = np.einsum("ij,ij->i", self.users[users] + self.items[items], away[:, :rank]) + away[:, rank]
+        moods = self.moods.at(users, timestamps)
+        return moods._replace(means=found + moods.means)
+
+    def of_users(self, rows: list[int]) -> "Timed":
+        """The same with these users alone; the last of them stands for whoever is not known."""
+        moods = self.moods.of_rows(rows[:-1])
+        return replace(self, users=self.users[rows], times=self.times[rows], moods=moods)
 
     def check(self, n_users: int, n_items: int) -> None:
         """Raises where arrays read from a file do not belong together; who came later has no times."""
@@ -145,6 +152,7 @@ class Timed:
         wanted = [(n_users + 1, width), (n_items + 1, width), (len(self.dates), width + 1), (n_users + 1, width + 1)]
         if shapes != wanted or min(n_users, n_items) < 0 or len(self.dates) == 0 or not (np.diff(self.dates) > 0).all():
             raise ValueError(f"what is known of times has the shapes {shapes}, which do not belong together")
+        self.moods.check(len(self.users) - 1)
 
     def nearest(self, dates: NDArray[np.int64]) -> NDArray[np.intp]:
         """The places of the days that are nearest to these."""

@@ -12,7 +12,6 @@ in `sampler.py`, the mean of predictions in `averages.py`, what is kept in `samp
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -71,10 +70,11 @@ class BayesianMF(Uncertain):
         ratings and more for each user and item. Features given to `fit` move that mean in any case.
     time : bool, default=False
         Whether it matters when a rating was given: every day has factors and a bias, which meet those of users and
-        items. Needs ratings with timestamps, also for what is predicted: `predict(…, timestamps=…)`, and `evaluate` on
-        ratings that have some. Whatever else is asked is answered at the mean of the times at which the user has
-        rated, and for who has not been in training at the mean time of all ratings; lists and error bars are. What
-        comes after the fit, by `partial_fit`, counts without its time.
+        items, and every user has moods that come and go. Needs ratings with timestamps, also for what is predicted:
+        `predict(…, timestamps=…)`, likewise `interval` and `distribution`, and `evaluate` on ratings that have some.
+        Whatever else is asked is answered at the mean of the times at which the user has rated, and for who has not
+        been in training at the mean time of all ratings; lists are. What comes after the fit, by `partial_fit`, counts
+        without its time.
     likelihood : {"gaussian", "ordinal", "probit"}, default="gaussian"
         What a rating is: a number with noise; one of a few ordered values, such as stars, whose cut points are learned
         and whose probabilities `distribution` tells; or one of two. Sweeps of the latter take longer. Predictions
@@ -95,7 +95,7 @@ class BayesianMF(Uncertain):
     user_biases_, item_biases_ : ndarray of shape (n_users,) and (n_items,)
         How far each user and each item is above the mean rating, in the mean of the samples.
     noise_ : float
-        The standard deviation of a rating around its prediction, in the mean of the samples kept.
+        The standard deviation of a rating around its prediction without a time, in the mean of the samples kept.
     lost_ : float
         What the factors above leave out of the mean of the predictions, as a share of the squares of all its entries.
     n_sweeps_ : int
@@ -222,9 +222,10 @@ class BayesianMF(Uncertain):
         self._entries, self._turn, self._user_rest, self._item_rest = None, None, None, None
         with one_blas_thread():
             features, seed = self._feature_blocks(rated), int(self.seed)
-            dates, days = numbered_days(ratings.timestamps) if self.time else (None, None)
+            times = ratings.timestamps if self.time else None
+            dates, days = (None, None) if times is None else numbered_days(times)
             each = [
-                Chain(targets, len(rated[1]), rank, links, seed, number, features, ordered, days)
+                Chain(targets, len(rated[1]), rank, links, seed, number, features, ordered, days, times)
                 for number in range(int(self.chains))
             ]
             if init is not None:
@@ -341,7 +342,7 @@ class BayesianMF(Uncertain):
         if self._timed is not None:
             last = len(self._timed.users) - 1
             rows = [*left.users[left.users < last], last]
-            self._timed = replace(self._timed, users=self._timed.users[rows], times=self._timed.times[rows])
+            self._timed = self._timed.of_users(rows)
 
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)

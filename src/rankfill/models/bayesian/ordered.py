@@ -26,16 +26,18 @@ Scores = NDArray[np.float32]
 
 
 class Curve(NamedTuple):
-    """The cut points and the width √(1/α + v), in units of the samples."""
+    """The cut points, 1/α and the width √(1/α + v), in units of the samples."""
 
     cuts: NDArray[np.float64]
+    noise: float
     width: float
 
 
 def curve_of(samples: Samples, users: Numbers, items: Numbers) -> Curve:
     """The curve of these samples, v being that of pairs of row numbers."""
-    variance = float(np.mean(1 / samples.noise_precisions)) + float(samples.spread(users, items).mean())
-    return Curve(samples.cuts.mean(axis=0), variance**0.5)
+    noise = float(np.mean(1 / samples.noise_precisions))
+    variance = noise + float(samples.spread(users, items).mean())
+    return Curve(samples.cuts.mean(axis=0), noise, variance**0.5)
 
 
 class Ordered(GoingOn):
@@ -45,12 +47,14 @@ class Ordered(GoingOn):
 
     _curve: Curve | None
 
-    def _expectation(self, scores: Scores) -> Scores:
-        """What is expected to be seen of numbers in units of the ratings."""
+    def _expectation(self, scores: Scores, narrower: float | NDArray[np.float64] = 0.0) -> Scores:
+        """What is expected to be seen of numbers in units of the ratings, the noise by that share narrower."""
         if self._curve is None:
             return scores
         latents = (scores.astype(np.float64) - self.offset_) / (self._scale or 1.0)
-        return expected_level(latents, self.levels_.astype(np.float64), *self._curve).astype(np.float32)
+        cuts, noise, width = self._curve
+        widths = np.sqrt(width**2 - narrower * noise)
+        return expected_level(latents, self.levels_.astype(np.float64), cuts, widths).astype(np.float32)
 
     def _as_latents(self) -> Self:
         """The model whose answers are the numbers behind the ratings."""
@@ -88,5 +92,7 @@ class Ordered(GoingOn):
     def _unpack(self, parts: Parts) -> None:
         super()._unpack(parts)
         wanted = max(len(self.levels_) - 1, 0)
-        if self._curve is not None and (len(self._curve.cuts) != wanted or not self._curve.width > 0):
+        if self._curve is not None and (
+            len(self._curve.cuts) != wanted or not 0 < self._curve.noise <= self._curve.width**2
+        ):
             raise ValueError(f"the curve of {len(self.levels_)} values has {len(self._curve.cuts)} cut points")

@@ -1,12 +1,12 @@
 """One chain of Gibbs sampling: every part of the model drawn in turn, given all others.
 
     r_ui ~ N(b_u + b_i + p_u·q_i, 1/α),  α ~ Gamma(1, 1),  rows (p_u, b_u) and (q_i, b_i) from `priors.py` and
-    `links.py`, and what `days.py` adds where times count
+    `links.py`, and what `days.py` and `moods.py` add where times count
 
 with ratings less their mean, in units of their standard deviation. A sweep draws mean, precision and links of the
-items, then all items; the same for the days, if any, and for the users; then α. It begins with the size of all biases
-(`scales.py`). The means of the users given all else come out on the way: their product with the items has the same
-expectation as that of the users drawn, and less noise (Rao and Blackwell).
+items, then all items; the same for the days, if any, and for the users; then moods, if any, and α. It begins with the
+size of all biases (`scales.py`). The means of the users given all else come out on the way: their product with the
+items has the same expectation as that of the users drawn, and less noise (Rao and Blackwell).
 
 Random numbers depend on the seed, the chain, the sweep, the side and the row alone. A chain starts from a few passes of
 alternating least squares.
@@ -24,6 +24,7 @@ from rankfill.linalg.tall import tall_gram
 from rankfill.models.base.starts import random_rows
 from rankfill.models.bayesian.days import Days, at_times
 from rankfill.models.bayesian.links import Block, Links, rated_block
+from rankfill.models.bayesian.moods import Moods
 from rankfill.models.bayesian.sides import Side
 from rankfill.models.bayesian.stars import Stars
 from rankfill.objectives.penalties import norm_of_noise
@@ -50,11 +51,12 @@ class Chain:
         features: tuple[list[Block], list[Block]] = ([], []),
         ordered: bool = False,
         days: NDArray[np.int32] | None = None,
+        timestamps: NDArray[np.int64] | None = None,
     ) -> None:
         """`features` are those of the users and of the items, beside what was rated where there are `links` to that.
 
         With `ordered`, ratings are what is seen of a number with noise; see `stars.py`. `days` are
-        the numbers of the days of the ratings.
+        the numbers of the days of the ratings; with `timestamps`, in seconds, users have moods.
         """
         by_item = ratings.transposed(n_items)
         rated = ([rated_block(ratings, n_items)], [rated_block(by_item, ratings.n_rows)]) if links else ([], [])
@@ -70,6 +72,8 @@ class Chain:
         self._n_ratings, self._user_of_entry = len(ratings.values), ratings.row_of_entry()
         self._by_item = np.argsort(ratings.indices, kind="stable")
         self.days = None if days is None else Days(ratings, by_item, self._by_item, rank, days)
+        self.moods = None if timestamps is None else Moods(ratings, timestamps)
+        self._values = ratings.values
         self.stars: Stars | None = None
         self._start(rank)
         self._draw_noise(self.random(0))
@@ -91,6 +95,8 @@ class Chain:
         self.users.draw_prior(random, int(keys[1]) + 1)
         third = None if days is None else days.beside_users()
         self.users.draw(self.items, precision, int(keys[1]), self.user_means, third)
+        if self.moods is not None:
+            self._draw_moods(random)
         self._draw_noise(random)
 
     def state(self) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -104,14 +110,18 @@ class Chain:
             if side.links is not None:
                 yield f"{name}.weights", side.links.weights
                 yield f"{name}.strengths", side.links.strengths
+        if self.moods is not None:
+            yield "moods", self.moods.now
+            yield "moods.logs", self.moods.logs
         if self.stars is not None:
-            yield "latents", self.users.ratings.values
+            yield "latents", self._values
             yield "cuts", self.stars.cuts
 
     def go_on_from(self, state: dict[str, NDArray[Any]], sweeps: int) -> None:
         """As if so many sweeps were behind it; the arrays are those of `state` already."""
         self.sweeps, self.noise_precision = sweeps, float(state["noise_precision"])
         if self.stars is None:
+            self.observe(self._values)
             self.error = (self._measure() / self._n_ratings) ** 0.5
         else:
             self.stars.cuts, self.stars.precision = state["cuts"].copy(), self.noise_precision
@@ -139,7 +149,10 @@ class Chain:
             self.error = (self._measure() / self._n_ratings) ** 0.5
 
     def observe(self, values: NDArray[np.float32]) -> None:
-        """Takes other ratings of the same pairs, in the order by user."""
+        """Takes other ratings of the same pairs, in the order by user; rows explain what moods leave of them."""
+        self._values = values
+        if self.moods is not None:
+            values = (values - self.moods.of_ratings()).astype(np.float32)
         self.users.ratings = self.users.ratings._replace(values=values)
         self.items.ratings = self.items.ratings._replace(values=values[self._by_item])
         if self.days is not None:
@@ -173,19 +186,42 @@ class Chain:
     def see(self, random: np.random.Generator) -> None:
         """Draws cut points, the precision of the noise and the numbers that stars are seen of."""
         assert self.stars is not None
-        predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
-        if self.days is not None:
-            predicted += self.days.contributions(self.users.rows, self.items.rows)
+        predicted = self._predict()
+        if self.moods is not None:
+            predicted += self.moods.of_ratings()
         self.observe(self.stars.draw(predicted, random))
         self.error, self.noise_precision = self.stars.error, self.stars.precision
 
+    def _predict(self) -> NDArray[np.float64]:
+        """The prediction of every rating, in the order by user, without moods."""
+        predicted = sparse_entries(self.users.ratings, self.users.rows, self.items.rows).astype(np.float64)
+        if self.days is not None:
+            predicted += self.days.contributions(self.users.rows, self.items.rows)
+        return predicted
+
+    def _draw_moods(self, random: np.random.Generator) -> None:
+        assert self.moods is not None
+        self.moods.draw(self._values - self._predict(), self.noise_precision, random)
+        self.observe(self._values)
+
     def users_at_mean_times(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Rows (factors, bias) of all users as they are at the mean of their times."""
-        return rows if self.days is None else at_times(rows, self.days.of_users())
+        if self.days is None:
+            return rows
+        times = self.days.of_users()
+        if self.moods is not None:
+            times[:, self.users.rank] += self.moods.of_users().astype(np.float32)
+        return at_times(rows, times)
 
     def mean_time(self) -> NDArray[np.float32]:
         """The mean row of days over all ratings, alone in a block; zeros without days."""
         return np.zeros((1, self.users.rank + 1), np.float32) if self.days is None else self.days.of_all()
+
+    @property
+    def untimed_precision(self) -> float:
+        """The precision of a rating around its prediction at a time of which nothing is known."""
+        more = 0.0 if self.moods is None else self.moods.variance
+        return 1.0 / (1.0 / self.noise_precision + more)
 
     @property
     def loss(self) -> float:

@@ -44,7 +44,8 @@ class Samples:
     prior. Users are as at the mean of their times, where times count. `weights` are those of the links of the users to
     the items they have rated, `item_weights` those of the items to their raters, none where there are no links; `parts`
     are what features add to the mean of each row, none where there are no features; `cuts` lie between the values of
-    ordered ratings, none where these are taken as numbers. All is in units of the ratings.
+    ordered ratings, none where these are taken as numbers. The noise holds moods, where there are some. All is in units
+    of the ratings.
     """
 
     users: NDArray[np.float32]
@@ -119,7 +120,7 @@ class Samples:
         self.means[s] = at_times(chain.users.prior.mean[None, :].astype(np.float32), time)
         self.precisions[s] = precision_at(chain.users.prior.precision, time)
         self.item_means[s], self.item_precisions[s] = chain.items.prior.mean, chain.items.prior.precision
-        self.noise_precisions[s] = chain.noise_precision
+        self.noise_precisions[s] = chain.untimed_precision
         if chain.stars is not None:
             self.cuts[s] = chain.stars.cuts
         self.count += 1

@@ -90,8 +90,8 @@ def _bounds(
     return np.where(mirrored, -high, low), np.where(mirrored, -low, high), mirrored
 
 
-def expected_level(predicted: Numbers, levels: Numbers, cuts: Numbers, noise: float) -> Numbers:
-    """The mean of the values seen of p with noise of that standard deviation."""
+def expected_level(predicted: Numbers, levels: Numbers, cuts: Numbers, noise: float | Numbers) -> Numbers:
+    """The mean of the values seen of p with noise of that standard deviation, or of one for each p."""
     found = np.full(predicted.shape, levels[0], np.float64)
     for cut, rise in zip(cuts, np.diff(levels), strict=True):
         found += rise * ndtr((predicted - cut) / noise)

@@ -11,9 +11,13 @@ from rankfill.data.checks import whole_seconds
 from rankfill.models.bayesian.days import Timed
 from rankfill.models.bayesian.diagnostics import Diagnosis, diagnosis
 from rankfill.models.bayesian.exploring import Exploring
+from rankfill.models.bayesian.moods import At
 
 TRACES = ("rmse", "noise")
 """What is watched of every chain, sweep by sweep."""
+
+
+_Asked = tuple[tuple[NDArray[np.int32], NDArray[np.int32]], At, tuple[int, ...]]
 
 
 class Uncertain(Exploring):
@@ -58,7 +62,7 @@ class Uncertain(Exploring):
         timestamps : array-like, optional
             When each pair is to be rated, seconds since 1970 or dates, one for each pair or one for all, for a model
             with `time=True`; of a day without ratings in training the nearest that has some counts. By default the mean
-            of the times at which the user has rated. Standard deviations do not depend on it.
+            of the times at which the user has rated.
 
         Returns
         -------
@@ -66,36 +70,41 @@ class Uncertain(Exploring):
             Predictions within the range of the ratings learned, unless the model has `clip=False`; standard deviations.
         """
         view = self._view()
-        predicted = super().predict(users, items) if timestamps is None else view._at(users, items, timestamps)
-        return (predicted, view._std(users, items)) if return_std else predicted
+        if timestamps is None:
+            predicted = super().predict(users, items)
+        else:
+            rows, at, shape = view._asked(users, items, timestamps)
+            predicted = view._clip(view._score_at(*rows, at)).reshape(shape)
+        return (predicted, view._std(users, items, timestamps)) if return_std else predicted
 
-    def _at(self, users: ArrayLike, items: ArrayLike, timestamps: ArrayLike) -> NDArray[np.float32]:
-        """Predictions for the times at which pairs are rated."""
+    def _asked(self, users: ArrayLike, items: ArrayLike, timestamps: ArrayLike | None) -> _Asked:
+        """Row numbers of pairs of ids, what is known of their times, and the shape of the question."""
+        user_rows, item_rows, shape = self._pair_rows(users, items)
+        if timestamps is None:
+            nothing = np.zeros(len(user_rows))
+            return (user_rows, item_rows), At(nothing, nothing), shape
         if self._timed is None:
             raise ValueError(
                 "timestamps are for a model that has learned from them; fit with time=True, or leave them out"
             )
-        user_rows, item_rows, shape = self._pair_rows(users, items)
         given = np.asarray(timestamps)
         times = np.broadcast_to(whole_seconds(given.ravel(), given.size).reshape(given.shape), shape).ravel()
-        return self._at_times(user_rows, item_rows, times).reshape(shape)
+        return (user_rows, item_rows), self._timed.at(user_rows, item_rows, times), shape
 
-    def _at_times(
-        self, users: NDArray[np.int32], items: NDArray[np.int32], times: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        assert self._timed is not None
-        latents = self._as_latents()._score(users, items) + self._timed.contributions(users, items, times)
-        return self._clip(self._expectation(latents))
+    def _score_at(self, users: NDArray[np.int32], items: NDArray[np.int32], at: At) -> NDArray[np.float32]:
+        """Predictions for row numbers, not clipped, at times of which that is known."""
+        latents = self._as_latents()._score(users, items) + at.means.astype(np.float32)
+        return self._expectation(latents, at.narrower)
 
     def _predict_ratings(self, ratings: Ratings) -> NDArray[np.float32]:
         if self._timed is None or ratings.timestamps is None:
             return super()._predict_ratings(ratings)
         users = self._learned_users(self._own_rows(self.users_, ratings.users))[ratings.user_indices]
         items = self._learned_items(self._own_rows(self.items_, ratings.items))[ratings.item_indices]
-        return self._at_times(users, items, ratings.timestamps)
+        return self._clip(self._score_at(users, items, self._timed.at(users, items, ratings.timestamps)))
 
     def interval(
-        self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9
+        self, users: ArrayLike, items: ArrayLike, coverage: float = 0.9, *, timestamps: ArrayLike | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Says between which two numbers the rating of each pair of ids lies with a given probability.
 
@@ -105,6 +114,8 @@ class Uncertain(Exploring):
             As for `predict`.
         coverage : float, default=0.9
             The probability, between 0 and 1.
+        timestamps : array-like, optional
+            As for `predict`.
 
         Returns
         -------
@@ -116,34 +127,36 @@ class Uncertain(Exploring):
             raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
         view = self._view()
         if view.likelihood != "gaussian":
-            below = np.cumsum(view.distribution(users, items).astype(np.float64), axis=-1)[..., :-1]
+            below = np.cumsum(view.distribution(users, items, timestamps=timestamps).astype(np.float64), axis=-1)[
+                ..., :-1
+            ]
             tail = 0.5 - 0.5 * float(coverage)
             low, high = ((below < share).sum(axis=-1) for share in (tail, 1.0 - tail))
             return view.levels_[low], view.levels_[high]
-        middle = view._predict_unclipped(users, items)
-        reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items)
+        rows, at, shape = view._asked(users, items, timestamps)
+        middle = view._score_at(*rows, at).reshape(shape)
+        reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items, timestamps)
         return view._clip(middle - reach), view._clip(middle + reach)
 
-    def _std(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+    def _std(self, users: ArrayLike, items: ArrayLike, timestamps: ArrayLike | None) -> NDArray[np.float32]:
         if self.likelihood != "gaussian":
-            chances = self.distribution(users, items).astype(np.float64)
+            chances = self.distribution(users, items, timestamps=timestamps).astype(np.float64)
             mean = chances @ self.levels_
             return np.sqrt(np.maximum(chances @ self.levels_.astype(np.float64) ** 2 - mean**2, 0.0)).astype(np.float32)
-        user_rows, item_rows, shape = self._pair_rows(users, items)
-        noise = float(np.mean(1 / self._samples.noise_precisions[: self._samples.count]))
-        spread = self._samples.spread(user_rows, item_rows)
-        return (self._scale * np.sqrt(spread + noise)).astype(np.float32).reshape(shape)
+        rows, at, shape = self._asked(users, items, timestamps)
+        noise = float(np.mean(1 / self._samples.noise_precisions)) * (1.0 - at.narrower)
+        return (self._scale * np.sqrt(self._samples.spread(*rows) + noise)).astype(np.float32).reshape(shape)
 
-    def _predict_unclipped(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        user_rows, item_rows, shape = self._pair_rows(users, items)
-        return self._score(user_rows, item_rows).reshape(shape)
-
-    def distribution(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+    def distribution(
+        self, users: ArrayLike, items: ArrayLike, *, timestamps: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
         """Says how probable each value is for the rating of each pair of ids.
 
         Parameters
         ----------
         users, items : array-like of ids
+            As for `predict`.
+        timestamps : array-like, optional
             As for `predict`.
 
         Returns
@@ -165,11 +178,12 @@ class Uncertain(Exploring):
                 'likelihood="gaussian" knows no values to give probabilities for; fit with likelihood="ordinal", or '
                 "ask for an interval"
             )
-        user_rows, item_rows, shape = view._pair_rows(users, items)
-        samples = view._samples
-        above = np.zeros((len(user_rows), samples.cuts.shape[1]))
-        for s, predicted in enumerate(samples.predictions(user_rows, item_rows)):
-            above += ndtr((predicted[:, None] - samples.cuts[s]) * samples.noise_precisions[s] ** 0.5)
+        rows, at, shape = view._asked(users, items, timestamps)
+        samples, added = view._samples, at.means / (view._scale or 1.0)
+        above = np.zeros((len(added), samples.cuts.shape[1]))
+        for s, predicted in enumerate(samples.predictions(*rows)):
+            roots = np.sqrt(samples.noise_precisions[s] / (1.0 - at.narrower))
+            above += ndtr(((predicted + added)[:, None] - samples.cuts[s]) * roots[:, None])
         ends = np.ones((len(above), 1))
         chances = -np.diff(np.hstack([ends, above / samples.count, 0.0 * ends]), axis=1)
         return chances.astype(np.float32).reshape(*shape, -1)
