@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,3 +78,37 @@ def test_strings_for_a_model_of_numbers(refused: Refused, run: Run, numbers: Pat
         "predict", tmp_path / "m", tmp_path / "pairs.csv", "-o", tmp_path / "out.csv"
     )
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.fixture
+def timed(run: Run, tmp_path: Path) -> Path:
+    """Ratings whose level changes from one sitting to the next."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((30, 20)) < 0.6)
+    sitting = rng.integers(0, 3, len(user))
+    rating = 3 + 2 * rng.normal(size=(30, 3))[user, sitting] + 0.2 * rng.normal(size=len(user))
+    columns = zip(user, item, rating, 10**9 + 10**6 * sitting, strict=True)
+    path = tmp_path / "timed.csv"
+    path.write_text("user,item,rating,timestamp\n" + "".join(f"{u},{i},{r:.3f},{t}\n" for u, i, r, t in columns))
+    options = ("--model", "bayesian-mf", "--time", "--rank", 2, "--sweeps", 20)
+    assert run("fit", path, "-o", tmp_path / "timed.rankfill", *options).code == 0
+    return path
+
+
+def test_a_model_of_times_goes_by_those_of_the_pairs(run: Run, timed: Path, tmp_path: Path) -> None:
+    """In a column with a header or as the fourth without; `cross-validate` goes by times as well."""
+    model = tmp_path / "timed.rankfill"
+    users, items, times = np.array([3, 3, 4]), np.array([5, 5, 6]), np.array([10**9, 10**9 + 2 * 10**6, 10**9])
+    expected = rf.load(model).predict(users, items, timestamps=times)
+    pairs = tmp_path / "pairs.csv"
+    for header, rating in (("user,item,timestamp\n", ""), ("", "0,")):
+        rows = zip(users, items, times, strict=True)
+        pairs.write_text(header + "".join(f"{user},{item},{rating}{time}\n" for user, item, time in rows))
+        told = [float(row["prediction"]) for row in csv.DictReader(io.StringIO(run("predict", model, pairs).out))]
+        np.testing.assert_allclose(told, expected, rtol=1e-5)
+    pairs.write_text("user,item\n3,5\n")
+    alone = list(csv.DictReader(io.StringIO(run("predict", model, pairs).out)))
+    assert float(alone[0]["prediction"]) == pytest.approx(float(rf.load(model).predict(3, 5)), rel=1e-5)
+    options = ("--model", "bayesian-mf", "--rank", 2, "--sweeps", 20, "--folds", 2, "--json")
+    errors = [json.loads(run("cross-validate", timed, *options, *more).out)["error"] for more in ((), ("--time",))]
+    assert errors[1] < 0.8 * errors[0]

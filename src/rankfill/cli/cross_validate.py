@@ -9,7 +9,17 @@ import typer
 from rich.table import Table
 
 from rankfill.cli.model_options import with_model_parameters
-from rankfill.cli.shared import Columns, Json, Threads, check_files, console, plain_table, use_threads, without_nan
+from rankfill.cli.shared import (
+    Columns,
+    Json,
+    Threads,
+    check_files,
+    console,
+    goes_by_times,
+    plain_table,
+    use_threads,
+    without_nan,
+)
 from rankfill.cli.validation import (
     Folds,
     LikedRule,
@@ -74,7 +84,7 @@ def cross_validate(
     if plot is not None and not stream:
         raise ValueError("--plot draws the running error of a --stream; add --stream or leave it out")
     check_files(plot=plot)
-    data = open_ratings(ratings, columns, duplicates, stream)
+    data = open_ratings(ratings, columns, duplicates, stream, goes_by_times(learner))
     if not as_json:
         introduce(ratings, data)
     options: dict[str, Any] = {"folds": folds, "measure": measure, "seed": seed}

@@ -15,6 +15,7 @@ from rankfill.cli.shared import (
     Threads,
     console,
     described,
+    goes_by_times,
     parse_columns,
     plain_table,
     read_model,
@@ -24,7 +25,6 @@ from rankfill.cli.shared import (
 from rankfill.cli.validation import LikedRule, parse_liked, warnings_as_notes
 from rankfill.data import read_ratings
 from rankfill.evaluation import evaluate as measure
-from rankfill.models.bayesian.model import BayesianMF
 from rankfill.objectives.scores import parse_score
 
 MEANINGS = {
@@ -69,7 +69,7 @@ def evaluate(
     use_threads(threads)
     fitted = read_model(model)
     names = parse_columns(columns)
-    timed = isinstance(fitted, BayesianMF) and fitted.time
+    timed = goes_by_times(fitted)
     ratings = read_ratings(test, columns=names, timestamps=timed, users=fitted.users_, items=fitted.items_)
     names_of_scores = None if scores is None else [name.strip() for name in scores.split(",")]
     with warnings_as_notes():

@@ -22,6 +22,7 @@ from rankfill.cli.shared import (
     check_picture,
     console,
     described,
+    goes_by_times,
     note,
     parse_columns,
     tell_stray,
@@ -127,7 +128,7 @@ def fit(
     told: dict[str, Any] = {"measure": measure, "liked": parse_liked(liked), "checkpoint": checkpoint, "every": every}
     held_out: Ratings | None = None
     if spark is None:
-        timed = duplicates in TIMED or isinstance(learner, Auto) or (isinstance(learner, BayesianMF) and learner.time)
+        timed = duplicates in TIMED or isinstance(learner, Auto) or goes_by_times(learner)
         train, held_out = _read(ratings, validation, share, columns, duplicates, seed, timed)
         features = _read_features(train, item_features, user_features)
         interrupted = _train(learner, train, held_out, time_budget, told | features)

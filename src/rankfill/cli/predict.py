@@ -6,14 +6,28 @@ from typing import Annotated
 import typer
 
 from rankfill.cli.output import check_table_output, print_csv, table_writer
-from rankfill.cli.shared import ModelFile, Threads, check_apart, console, note, parse_columns, read_model, use_threads
+from rankfill.cli.shared import (
+    ModelFile,
+    Threads,
+    check_apart,
+    console,
+    goes_by_times,
+    note,
+    parse_columns,
+    read_model,
+    use_threads,
+)
 from rankfill.data import read_pairs
 
 
 def predict(
     model: ModelFile,
     pairs: Annotated[
-        Path, typer.Argument(metavar="PAIRS", help="A user and an item a line; other columns may follow.")
+        Path,
+        typer.Argument(
+            metavar="PAIRS",
+            help="A user and an item a line; other columns may follow. A model with time=True goes by a timestamp.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -38,8 +52,14 @@ def predict(
         check_apart(target, pairs, model)
     use_threads(threads)
     fitted = read_model(model)
-    users, items = read_pairs(pairs, parse_columns(columns), users=fitted.users_, items=fitted.items_)
-    table = {"user": users, "item": items, "prediction": fitted.predict(users, items)}
+    names, of_users, of_items = parse_columns(columns), fitted.users_, fitted.items_
+    if goes_by_times(fitted):
+        users, items, times = read_pairs(pairs, names, users=of_users, items=of_items, timestamps=True)
+        predicted = fitted.predict(users, items, timestamps=times)
+    else:
+        users, items = read_pairs(pairs, names, users=of_users, items=of_items)
+        predicted = fitted.predict(users, items)
+    table = {"user": users, "item": items, "prediction": predicted}
     if target is None:
         print_csv(table)
     else:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import typer
@@ -20,7 +20,7 @@ from rankfill.shown import printable, shown
 
 if TYPE_CHECKING:
     from rankfill.data import Ratings, Vocabulary
-    from rankfill.models import Model
+    from rankfill.models import BayesianMF, Model
 
 WIDTH_OF_FILES = 100
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
@@ -147,6 +147,13 @@ def read_model(path: Path) -> "Model":
     from rankfill.persistence import load
 
     return load(path)
+
+
+def goes_by_times(model: "Model") -> "TypeGuard[BayesianMF]":
+    """Whether it matters to a model when ratings are given."""
+    from rankfill.models import BayesianMF
+
+    return isinstance(model, BayesianMF) and model.time
 
 
 def read_titles(path: Path | None, known: "Vocabulary") -> dict[Any, str]:

@@ -9,7 +9,7 @@ from rich.filesize import decimal
 
 from rankfill.cli.model_options import with_model_parameters
 from rankfill.cli.parameters import option_text, parse_choices
-from rankfill.cli.shared import Columns, Json, Threads, check_files, console, use_threads, without_nan
+from rankfill.cli.shared import Columns, Json, Threads, check_files, console, goes_by_times, use_threads, without_nan
 from rankfill.cli.validation import (
     Folds,
     LikedRule,
@@ -109,7 +109,7 @@ def tune(
     space = {} if choose else parse_choices(model, grid or [], span or [])
     learner, reads = asked_model(model, parameters, stream, seed=seed, liked=liked)
     check_files(output, plot)
-    data = open_ratings(ratings, columns, duplicates, stream)
+    data = open_ratings(ratings, columns, duplicates, stream, "time" in space or goes_by_times(learner))
     if not as_json:
         introduce(ratings, data)
     if choose and isinstance(learner, Auto) and isinstance(data, Ratings):

@@ -83,11 +83,14 @@ def asked_model(name: str, parameters: dict[str, Any], stream: bool, **options: 
     return make_model(name, parameters | model_options(name, **options)), reads
 
 
-def open_ratings(path: Path, columns: str | None, duplicates: Duplicates, stream: bool) -> Ratings | FileBatches:
+def open_ratings(
+    path: Path, columns: str | None, duplicates: Duplicates, stream: bool, timed: bool
+) -> Ratings | FileBatches:
+    """The ratings of a file; times are read where they say which of a pair is the last, and where these are `timed`."""
     names = parse_columns(columns)
     if stream:
         return read_batches(path, names, duplicates=duplicates)
-    return read_ratings(path, columns=names, duplicates=duplicates, timestamps=duplicates in TIMED)
+    return read_ratings(path, columns=names, duplicates=duplicates, timestamps=timed or duplicates in TIMED)
 
 
 def introduce(path: Path, data: Ratings | FileBatches) -> None:

@@ -8,12 +8,13 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.data.checks import whole_seconds
 from rankfill.data.columns import locate_columns, usual_role
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
 from rankfill.data.grouped import grouped_files, read_grouped
@@ -120,13 +121,34 @@ def read_ratings(
         raise error.at(f"on {first} and on {second}") from None
 
 
+@overload
 def read_pairs(
     path: str | Path,
     columns: Sequence[str] | None = None,
     *,
     users: Vocabulary | None = None,
     items: Vocabulary | None = None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    timestamps: Literal[False] = False,
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def read_pairs(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    users: Vocabulary | None = None,
+    items: Vocabulary | None = None,
+    timestamps: Literal[True],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]: ...
+
+
+def read_pairs(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    users: Vocabulary | None = None,
+    items: Vocabulary | None = None,
+    timestamps: bool = False,
+) -> tuple[NDArray[Any], ...] | tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]:
     """Reads pairs of user and item, one per line, in the order of the file; further columns are skipped.
 
     Parameters
@@ -138,11 +160,15 @@ def read_pairs(
         columns of numbers.
     users, items : Vocabulary, optional
         Known ids, as in `read_ratings`.
+    timestamps : bool, default=False
+        Whether to read a column of times as well, as in `read_ratings`.
 
     Returns
     -------
     users, items : ndarray
         Ids as int64, or as objects that are str.
+    times : ndarray of int64, or None
+        Seconds since 1970; None where there is no such column. Only with `timestamps=True`.
 
     Examples
     --------
@@ -153,12 +179,16 @@ def read_pairs(
     (array([1, 1]), array(['tea', 'milk'], dtype=object))
     """
     table, positions = locate_columns(open_table(path), columns, need_rating=False)
-    wanted = {role: positions[role] for role in ("user", "item")}
+    roles = ("user", "item", "timestamp") if timestamps else ("user", "item")
+    wanted = {role: positions[role] for role in roles if role in positions}
     found, strings = _read(table, wanted, {"user": users, "item": items})
     user_ids, item_ids = (
         strings[role][found[role]] if role in strings else found[role].astype(np.int64) for role in ("user", "item")
     )
-    return user_ids, item_ids
+    if not timestamps:
+        return user_ids, item_ids
+    times = found.get("timestamp")
+    return user_ids, item_ids, None if times is None else whole_seconds(times, len(times))
 
 
 def read_titles(path: str | Path) -> dict[Id, str]:

@@ -128,7 +128,7 @@ def _fake_chain(k):
         "users_at_mean_times": lambda rows: rows,
         "mean_time": lambda: np.zeros((1, 2), np.float32),
     }
-    return SimpleNamespace(users=side, items=side, noise_precision=k, stars=None, **same)
+    return SimpleNamespace(users=side, items=side, untimed_precision=k, stars=None, **same)
 
 
 def test_sampling_ends_by_itself_where_more_does_not_help():
@@ -204,7 +204,7 @@ def test_a_damaged_file_is_refused(tmp_path):
         ("samples.items", tensors["samples.items"][:, 1:]),
         ("samples.users", tensors["samples.users"][:1]),
         ("samples.noise_precisions", -tensors["samples.noise_precisions"]),
-        ("samples.weights", tensors["samples.weights"][:, :1]),
+        ("samples.weights", np.repeat(tensors["samples.weights"], 2, axis=1)),
     ):
         write_tensors(path, {**tensors, name: np.ascontiguousarray(damage)}, about)
         with pytest.raises(ValueError, match="is damaged: samples"):

@@ -150,7 +150,7 @@ class Exploring(Ordered):
             return super()._best_items_folded(ratings, n, allowed, exclude_seen)
         known = self._in_own_items(ratings)
         chosen = np.random.default_rng(how.seed).integers(0, self._samples.count, size=(ratings.n_users,))
-        rows = (folded.draws for folded in self._folded(known, how.seed << 10))
+        rows = (folded.draws for folded in self._fold_rows(known, how.seed << 10))
         explored = self._as_latents()._score_all_folded(ratings) + self._worth_a_try(rows, chosen, how)
         seen = (known.by_user.indptr, known.item_indices)
         if not exclude_seen:
