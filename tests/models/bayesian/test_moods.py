@@ -243,3 +243,18 @@ def test_damaged_moods_are_refused(tmp_path):
     for wrong in ({"share": 1.0}, {"share": -0.1}, {"memory": 0.0}):
         with pytest.raises(ValueError, match="which cannot be"):
             replace(known, **wrong).check(0)
+
+
+def test_who_comes_later_has_no_moods_and_chains_agree_on_those_of_the_others():
+    train, test = planted(30)
+    each = [rf.BayesianMF(rank=1, sweeps=20, time=True, chains=chains).fit(train) for chains in (1, 2)]
+    errors = [rf.evaluate(model, test)["rmse"] for model in each]
+    assert errors[1] < 1.02 * errors[0]
+    model, known = each[1], each[1]._timed.moods
+    before = known.at(np.array([3], np.int32), train.timestamps[train.user_indices == 3][:1])
+    model.partial_fit(rf.Ratings.from_arrays([999, 999], [1, 2], [3.0, 5.0], timestamps=[NOON, NOON]))
+    after = model._timed.moods.at(np.array([3, 30], np.int32), train.timestamps[train.user_indices == 3][[0, 0]])
+    assert (after.means[0], after.means[1]) == (before.means[0], 0.0)
+    predicted, deviations = model.predict(999, [1, 2], return_std=True, timestamps=NOON)
+    assert np.isfinite([predicted, deviations]).all()
+    np.testing.assert_array_equal(deviations, model.predict(999, [1, 2], return_std=True)[1])
