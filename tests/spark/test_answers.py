@@ -1,10 +1,11 @@
-"""Predictions, lists and errors on the cluster are those of the model."""
+"""Predictions, lists and measures on the cluster are those of the model."""
 
 import numpy as np
 import pytest
 
 import rankfill as rf
 import rankfill.spark
+import rankfill.spark.evaluating
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -43,8 +44,35 @@ def test_errors_are_those_of_the_predictions(spark, model):
         np.sqrt(np.square(_predict_ratings(model, test) - test.values).mean()), rel=1e-6
     )
     assert found["nmae"] == pytest.approx(100 * found["mae"] / test.values.mean(), rel=1e-6)
-    with pytest.raises(ValueError, match="for measures of lists use rankfill"):
-        rankfill.spark.evaluate(model, frame_of(spark, test), scores=["ndcg"])
+
+
+@pytest.mark.parametrize("liked", ["above-mean", "above-user-mean"])
+def test_measures_of_lists_are_those_of_one_machine(spark, model, ratings, liked, monkeypatch):
+    monkeypatch.setattr(rankfill.spark.evaluating, "RATINGS_OF_BLOCK", 400)  # some blocks
+    drawn = rf.synthetic.low_rank(70, 45, n_ratings=400, seed=9)  # with users and items that the model does not know
+    users = [f"user {user}" for user in drawn.user_indices]
+    known = set(zip(ratings.users.ids(ratings.user_indices), ratings.items.ids(ratings.item_indices), strict=True))
+    new = [pair not in known for pair in zip(users, drawn.item_indices.tolist(), strict=True)]
+    test = rf.Ratings.from_arrays(np.array(users)[new], drawn.item_indices[new], drawn.values[new])
+    scores = ["rmse", "top5", "ndcg@3", "precision", "recall@5", "map", "auc", "coverage", "coverage@2", "novelty"]
+    expected = rf.evaluate(model, test, liked=liked, scores=scores)
+    fitted = rankfill.spark.fit(rf.ALS(rank=4, passes=3), frame_of(spark, ratings))  # who knows nobody's ratings
+    found = rankfill.spark.evaluate(
+        fitted, frame_of(spark, test), seen=frame_of(spark, ratings), liked=liked, scores=scores
+    )
+    assert list(found) == scores
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert all(value > 0 for value in found.values())
+
+
+def test_measures_of_lists_need_what_users_have_seen(spark, model, ratings):
+    frame = frame_of(spark, ratings.select(np.arange(len(ratings)) < 30))
+    with pytest.raises(ValueError, match=r"ndcg need what users have rated in training.*: seen="):
+        rankfill.spark.evaluate(model, frame, scores=["rmse", "ndcg"])
+    with pytest.raises(ValueError, match="found 'ndgc'"):
+        rankfill.spark.evaluate(model, frame, scores=["ndgc"])
+    with pytest.warns(UserWarning, match="learned from 30 of the 30 test ratings"):
+        rankfill.spark.evaluate(model, frame, seen=frame, scores=["recall"])
 
 
 def _predict_ratings(model, test):

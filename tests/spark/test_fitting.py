@@ -123,7 +123,7 @@ def test_an_executor_that_dies_in_a_task_changes_no_bit(frame, ratings, tmp_path
 
 def test_a_fit_whose_driver_was_killed_goes_on(spark, frame, ratings, tmp_path):
     ratings.to_frame("pandas").to_parquet(tmp_path / "ratings.parquet")
-    folder, code = tmp_path / "checkpoint", tmp_path / "driver.py"
+    address, code = f"file://{tmp_path}/checkpoint", tmp_path / "driver.py"
     code.write_text(
         textwrap.dedent(f"""
         import os, signal
@@ -134,7 +134,7 @@ def test_a_fit_whose_driver_was_killed_goes_on(spark, frame, ratings, tmp_path):
         frame = session.read.parquet({str(tmp_path / "ratings.parquet")!r})
         die = lambda report: report.epoch == 3 and os.kill(os.getpid(), signal.SIGKILL)
         rankfill.spark.fit(rf.PassiveAggressive(rank=5, passes=5), frame, callbacks=[die],
-                           checkpoint={str(folder)!r}, every=2)
+                           checkpoint={address!r}, every=2)
         """)
     )
     done = subprocess.run([sys.executable, str(code)], capture_output=True, check=False)
@@ -142,7 +142,7 @@ def test_a_fit_whose_driver_was_killed_goes_on(spark, frame, ratings, tmp_path):
     epochs = []
     model = rf.PassiveAggressive(rank=5, passes=5)
     rankfill.spark.fit(
-        model, frame, callbacks=[lambda report: epochs.append(report.epoch)], checkpoint=folder, every=2, blocks=3
+        model, frame, callbacks=[lambda report: epochs.append(report.epoch)], checkpoint=address, every=2, blocks=3
     )
     assert epochs == [2, 3, 4, 5]
     assert_same(model, rf.PassiveAggressive(rank=5, passes=5).fit(ratings))

@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from rankfill.cli.choices import show_choices
 from rankfill.cli.curve import curve_table
 from rankfill.cli.model_options import with_model_parameters
-from rankfill.cli.on_cluster import check_plain, cluster_ratings
+from rankfill.cli.on_cluster import check_plain, cluster_ratings, place_on_cluster
 from rankfill.cli.parameters import make_model
 from rankfill.cli.progress import PassBar
 from rankfill.cli.shared import (
@@ -136,6 +136,7 @@ def fit(
         merged = None if duplicates == "error" else duplicates
         check_plain(validation=validation, item_features=item_features, user_features=user_features, duplicates=merged)
         with cluster_ratings(spark, ratings, columns, learner) as on_cluster:
+            told["checkpoint"] = place_on_cluster(checkpoint, on_cluster)
             interrupted = _train(learner, on_cluster, None, time_budget, told)
     learner.save(output)
     baseline = None if held_out is None else _baseline(learner, train, held_out, parse_liked(liked))

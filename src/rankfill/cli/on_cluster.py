@@ -13,6 +13,7 @@ from rankfill.data.columns import match_columns
 from rankfill.models import Model
 
 if TYPE_CHECKING:
+    from rankfill.models.base.checkpoint import Place
     from rankfill.spark.ratings import ClusterRatings
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".dat": "::"}
@@ -34,6 +35,13 @@ def cluster_ratings(master: str, path: Path, columns: str | None, learner: Model
         yield ratings
     finally:
         ratings.release()
+
+
+def place_on_cluster(checkpoint: Path | None, ratings: "ClusterRatings") -> "Place | None":
+    """A folder here, or an address that Spark writes to."""
+    from rankfill.spark.checkpointing import place_of
+
+    return place_of(checkpoint, ratings.session)
 
 
 def check_plain(**options: Any) -> None:

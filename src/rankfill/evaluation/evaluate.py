@@ -85,20 +85,25 @@ def evaluate(
     >>> rf.evaluate(model, test, liked=5, scores=["recall@1", "mrr@2"])
     {'recall@1': 1.0, 'mrr@2': 1.0}
     """
-    wanted, test = _checked(model, n, liked, scores), as_ratings(test)
+    wanted, test = check_scores(model, n, liked, scores), as_ratings(test)
     learned = learned_entries(model, test)
     if learned.any():
-        warnings.warn(
-            f"the model has learned from {np.count_nonzero(learned):,} of the {len(test):,} test ratings: measures of "
-            "predictions look better than they are, and what a user has rated is never recommended; evaluate on "
-            "ratings held out, such as rankfill.split makes them",
-            stacklevel=2,
-        )
+        warn_of_learned(int(np.count_nonzero(learned)), len(test), stacklevel=3)
     values = scores_of(model, test, list(wanted.values()), liked, learned)
     return Scores({name: values[score] for name, score in wanted.items()})
 
 
-def _checked(model: Model, n: int, liked: Liked, scores: Collection[str] | None) -> dict[str, Score]:
+def warn_of_learned(n_learned: int, n_test: int, stacklevel: int) -> None:
+    """Says that test ratings are not new to the model."""
+    warnings.warn(
+        f"the model has learned from {n_learned:,} of the {n_test:,} test ratings: measures of predictions look better "
+        "than they are, and what a user has rated is never recommended; evaluate on ratings held out, such as "
+        "rankfill.split makes them",
+        stacklevel=stacklevel,
+    )
+
+
+def check_scores(model: Model, n: int, liked: Liked, scores: Collection[str] | None) -> dict[str, Score]:
     """The measures asked for, by their names."""
     if not isinstance(model, Model):
         raise TypeError(f"evaluate needs a rankfill model, found {type(model).__name__}")

@@ -1,12 +1,11 @@
-"""Predictions, lists and errors of a fitted model for data frames, computed where these are.
+"""Predictions and lists of a fitted model for data frames, computed where these are.
 
 The model goes whole to every task; users come a batch at a time, so that memory is bounded by the model and a batch.
 """
 
 import copy
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +15,10 @@ from rankfill.kernels import own_threads
 from rankfill.models import Model
 from rankfill.models.base.choosing import find_lists
 from rankfill.models.base.settings import check_whole
-from rankfill.objectives.measures import MEASURES, ErrorSums, Measure
 from rankfill.shown import shown
 from rankfill.spark.frames import Batches, check_columns, ids_of, number_of_tasks
 
-_RATINGS_OF_BLOCK = 2**21
+RATINGS_OF_BLOCK = 2**21
 Blocks = int | Literal["auto"]
 Some = TypeVar("Some", bound=Model)
 
@@ -50,49 +48,7 @@ def predict(model: Model, frame: Any, user: str = "user", item: str = "item", pr
     from pyspark.sql.types import FloatType, StructField, StructType
 
     schema = StructType([*frame.schema.fields, StructField(prediction, FloatType())])
-    return frame.mapInArrow(Predict(_light(model), user, item, prediction), schema)
-
-
-def evaluate(
-    model: Model,
-    frame: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
-    *,
-    scores: Collection[str] = ("rmse", "mae", "nmae"),
-) -> dict[str, float]:
-    """Measures how far the predictions of a model are from the ratings in a Spark data frame.
-
-    Parameters
-    ----------
-    model : Model
-        Any fitted model.
-    frame : pyspark.sql.DataFrame
-        Ratings that the model has not learned from.
-    user, item, rating : str, default="user", "item", "rating"
-        The columns.
-    scores : collection of {"rmse", "mae", "nmae"}, default=all of them
-        Which errors; measures of lists need what each user has seen, and are those of `rankfill.evaluate`.
-
-    Returns
-    -------
-    dict of str to float
-        The value of each measure by its name.
-    """
-    check_columns(frame, user, item, rating)
-    for name in scores:
-        if name not in MEASURES:
-            raise ValueError(
-                f"scores on Spark are {', '.join(MEASURES)}, found {shown(name)}; for measures of lists use "
-                "rankfill.evaluate on the ratings of some users"
-            )
-    task = Errors(_light(model), user, item, rating, tuple(scores))
-    found = frame.select(user, item, rating).mapInArrow(task, "score string, above double, below double").toArrow()
-    sums = dict.fromkeys(scores, ErrorSums())
-    for part in sorted(found.to_pylist(), key=lambda part: tuple(part.values())):  # in an order that runs share
-        sums[part["score"]] = sums[part["score"]].plus(ErrorSums(part["above"], part["below"]))
-    return {name: sums[name].error(cast(Measure, name)) for name in scores}
+    return frame.mapInArrow(Predict(without_seen(model), user, item, prediction), schema)
 
 
 def recommend(
@@ -134,19 +90,19 @@ def recommend(
     check_whole("n", n, 1)
     if isinstance(blocks, str) and blocks != "auto":
         raise ValueError(f'blocks must be a whole number or "auto", found {shown(blocks)}')
-    light, ids = _light(model), StringType() if model.items_.of_strings else LongType()
+    light, ids = without_seen(model), StringType() if model.items_.of_strings else LongType()
     lists = [StructField("items", ArrayType(ids)), StructField("scores", ArrayType(FloatType()))]
     schema = StructType([frame.schema[user], *lists])
     if item is None:
         parts = number_of_tasks(frame.sparkSession) if blocks == "auto" else int(blocks)
         return frame.select(user).distinct().repartition(parts).mapInArrow(Recommend(light, n, user), schema)
-    parts = -(-frame.count() // _RATINGS_OF_BLOCK) or 1 if blocks == "auto" else int(blocks)
+    parts = -(-frame.count() // RATINGS_OF_BLOCK) or 1 if blocks == "auto" else int(blocks)
     task = RecommendUnseen(light, n, user, item)  # in a lambda, for Spark counts arguments and would count self
     chosen = frame.selectExpr(f"`{user}`", f"`{item}`", f"pmod(hash(`{user}`), {parts}) AS rankfill_block")
     return chosen.groupBy("rankfill_block").applyInArrow(lambda table: task(table), schema)
 
 
-def _light(model: Some) -> Some:
+def without_seen(model: Some) -> Some:
     """The model without what each user has seen: that comes with frames."""
     model._check_fitted()
     light = copy.copy(model)
@@ -166,29 +122,8 @@ class Predict:
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
-            predicted = _predictions(self.model, batch, self.user, self.item)
+            predicted = predict_batch(self.model, batch, self.user, self.item)
             yield batch.append_column(self.prediction, pa.array(predicted, pa.float32()))
-
-
-@dataclass(frozen=True)
-class Errors:
-    """The task that adds up errors."""
-
-    model: Model
-    user: str
-    item: str
-    rating: str
-    scores: tuple[Any, ...]
-
-    def __call__(self, batches: Batches) -> Batches:
-        sums = dict.fromkeys(self.scores, ErrorSums())
-        for batch in batches:
-            predicted = _predictions(self.model, batch, self.user, self.item)
-            ratings = batch.column(self.rating).to_numpy(zero_copy_only=False).astype(np.float32)
-            sums = {name: each.plus(ErrorSums.of(name, ratings, predicted)) for name, each in sums.items()}
-        columns = {"score": list(sums), "above": [each.above for each in sums.values()]}
-        columns |= {"below": [float(each.below) for each in sums.values()]}
-        yield pa.RecordBatch.from_pydict(columns)
 
 
 @dataclass(frozen=True)
@@ -226,7 +161,7 @@ class RecommendUnseen:
         return pa.Table.from_arrays([column.take(pa.array(first)), *lists], [self.user, "items", "scores"])
 
 
-def _predictions(model: Model, batch: pa.RecordBatch, user: str, item: str) -> NDArray[np.float32]:
+def predict_batch(model: Model, batch: pa.RecordBatch, user: str, item: str) -> NDArray[np.float32]:
     users, items = (ids_of(pa.chunked_array([batch.column(name)]), name) for name in (user, item))
     with own_threads(1):
         return model.predict(users, items)

@@ -11,6 +11,7 @@ from rankfill.models.base.settings import check_whole, check_word
 from rankfill.models.base.training import Callback
 from rankfill.models.convex.model import TraceNormModel
 from rankfill.shown import shown
+from rankfill.spark.checkpointing import place_of
 from rankfill.spark.ratings import ClusterRatings, ExchangeWord
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -58,8 +59,8 @@ def fit(
     callbacks, init, measure, liked
         As for `fit` of the model.
     checkpoint : str or path-like, optional
-        A folder, on the driver or on storage mounted there, in which the fit notes how far it has come; the same call
-        goes on from there after the driver has died, to the same bits.
+        Where the fit notes how far it has come; the same call goes on from there after the driver has died, to the
+        same bits. A folder of the driver, or an address that Spark writes to, such as ``"s3a://bucket/als.fit"``.
     every : int, default=10
         After how many passes a checkpoint replaces the one before.
     exchange : {"auto", "whole", "needed"}, default="auto"
@@ -87,7 +88,7 @@ def fit(
             init=init,
             measure=measure,
             liked=liked,
-            checkpoint=checkpoint,
+            checkpoint=place_of(checkpoint, frame.sparkSession),
             every=every,
         )
     finally:

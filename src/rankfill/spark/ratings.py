@@ -150,6 +150,11 @@ class ClusterRatings(Ratings):
                 frame.select("first").mapInArrow(Source(self._name(side)).remove, "first long").count()
             frame.unpersist()
 
+    @property
+    def session(self) -> Any:
+        """The session of Spark whose cluster has the ratings."""
+        return self._frames["user"].sparkSession
+
     def __len__(self) -> int:
         return int(self._counts["user"].sum())
 

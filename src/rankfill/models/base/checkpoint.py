@@ -6,7 +6,9 @@ carry more from pass to pass (directions, step sizes) start again at every check
 """
 
 import os
+import re
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,21 +28,61 @@ from rankfill.models.base.training import EpochReport, Learner, Progress
 
 FORMAT_VERSION = 1
 FILE = "checkpoint.safetensors"
+ADDRESS = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+")
+"""How an address of storage begins; a Path makes one slash of two."""
 
 Identity = dict[str, Any]
 """The class, settings and data of a fit, by name, each as a word or a checksum."""
 
 
-class Checkpoint:
-    """The folder of one fit, which `identity` describes."""
+Content = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""Arrays and words by name."""
 
-    def __init__(self, folder: str | os.PathLike[str], every: int, identity: Identity) -> None:
+
+class Place(ABC):
+    """Where one checkpoint is kept; `str` is its name in messages."""
+
+    @abstractmethod
+    def write(self, tensors: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
+        """Puts this in the place of what was there, whole or not at all."""
+
+    @abstractmethod
+    def read(self) -> Content | None:
+        """What was written last; None where nothing was."""
+
+
+class Folder(Place):
+    """A folder of this machine."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        if ADDRESS.match(str(folder)):
+            raise ValueError(f"checkpoint={str(folder)!r} is an address, which only Spark can write to; name a folder")
+        if self._folder.exists() and not self._folder.is_dir():
+            raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder, which is made where there is none")
+
+    def __str__(self) -> str:
+        return str(self._folder)
+
+    def write(self, tensors: dict[str, NDArray[Any]], words: dict[str, Any]) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_tensors(self._folder / FILE, tensors, words)
+
+    def read(self) -> Content | None:
+        if not (self._folder / FILE).exists():
+            return None
+        tensors, words = read_tensors(self._folder / FILE)
+        return {name: array.copy() for name, array in tensors.items()}, words
+
+
+class Checkpoint:
+    """The place of one fit, which `identity` describes."""
+
+    def __init__(self, place: Place | str | os.PathLike[str], every: int, identity: Identity) -> None:
         check_whole("every", every, 1)
-        self.folder = Path(folder)
+        self.place = place if isinstance(place, Place) else Folder(place)
         self.every = int(every)
         self._identity = identity | {"every": self.every}
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder, which is made where there is none")
 
     def write(self, model: Learner, progress: Progress) -> None:
         """Replaces the checkpoint by the state after this pass."""
@@ -52,16 +94,15 @@ class Checkpoint:
         for name, value in (progress.best_state or {}).items():
             pack(f"best.{name}", value, parts)
         parts.tensors |= {f"carried.{name}": array for name, array in progress.carried.items()}
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_tensors(self.folder / FILE, parts.tensors, parts.words)
+        self.place.write(parts.tensors, parts.words)
 
     def resume(self, model: Learner) -> Progress | None:
-        """Restores what the model had learned; None where the folder holds nothing yet."""
-        if not (self.folder / FILE).exists():
-            return None
+        """Restores what the model had learned; None where the place holds nothing yet."""
         try:
-            tensors, words = read_tensors(self.folder / FILE)
-            parts = Parts({name: array.copy() for name, array in tensors.items()}, words)
+            content = self.place.read()
+            if content is None:
+                return None
+            parts = Parts(*content)
             if parts.word("rankfill_checkpoint", int) != FORMAT_VERSION:
                 raise ValueError("it was written by another version")
             self._check_same(parts.word("fit", dict[str, Any]))
@@ -69,7 +110,7 @@ class Checkpoint:
         except (ValueError, KeyError) as error:
             words_of = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(
-                f"cannot go on from checkpoint {str(self.folder)!r}: {words_of}; name another folder, or remove it"
+                f"cannot go on from checkpoint {str(self.place)!r}: {words_of}; name another folder, or remove it"
             ) from error
 
     def _check_same(self, theirs: Identity) -> None:

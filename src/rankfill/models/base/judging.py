@@ -51,7 +51,7 @@ def _prediction_scores(model: "Model", test: Ratings, wanted: Sequence[Score]) -
         for score in wanted:
             if score not in of_top5:
                 sums[score] = sums[score].plus(ErrorSums.of(score.name, piece.values, predictions))  # type: ignore[arg-type]
-        shares += _top5(piece, predictions) if of_top5 else []
+        shares += top_shares(piece, predictions) if of_top5 else []
     values = {score: each.error(score.name) for score, each in sums.items() if score not in of_top5}  # type: ignore[arg-type]
     return values | {score: mean_of(shares) for score in of_top5}
 
@@ -62,8 +62,8 @@ def prediction_errors(model: "Model", ratings: Ratings, measures: Sequence[Measu
     return list(values.values())
 
 
-def _top5(test: Ratings, predictions: NDArray[np.float32]) -> list[NDArray[np.float64]]:
-    """The share of each user."""
+def top_shares(test: Ratings, predictions: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    """The share of each user that "top5" is the mean of."""
     shares = []
     for users, entries in chunks(test):
         rows = test.by_user.block(users)

@@ -64,9 +64,30 @@ def list_scores(
     model: "Model", test: Ratings, wanted: Sequence[Score], liked: Liked, learned: NDArray[np.bool_]
 ) -> dict[Score, float]:
     """The value of each measure; `learned` tells which test ratings the model has learned from."""
-    by_user: dict[Score, list[Floats]] = {score: [] for score in wanted}
-    is_listed = {score: np.zeros(len(model.items_), dtype=bool) for score in wanted if score.name == "coverage"}
+    judged = judge_lists(model, test, wanted, liked, learned)
+    values = {score: mean_of(each) for score, each in judged.by_user.items()}
     n_ratings = model._view()._item_counts.array
+    for score, is_listed in judged.is_listed.items():
+        values[score] = ranking.coverage(is_listed, n_ratings) if judged.asked_any else math.nan
+    return values
+
+
+class JudgedLists(NamedTuple):
+    """What the lists of some users add to measures."""
+
+    by_user: dict[Score, list[Floats]]
+    is_listed: dict[Score, NDArray[np.bool_]]
+    """For measures of coverage, which items are on a list."""
+    asked_any: bool
+    """Whether anybody liked something, so that there is a list."""
+
+
+def judge_lists(
+    model: "Model", test: Ratings, wanted: Sequence[Score], liked: Liked, learned: NDArray[np.bool_]
+) -> JudgedLists:
+    """The values of the users of `test`, as far as they like something there."""
+    by_user: dict[Score, list[Floats]] = {score: [] for score in wanted if score.name != "coverage"}
+    is_listed = {score: np.zeros(len(model.items_), dtype=bool) for score in wanted if score.name == "coverage"}
     longest = max(score.k or 1 for score in wanted)
     asked_any = False
     for lists in _all_lists(model, test, longest, liked_by_test(model, test, liked), learned):
@@ -77,14 +98,7 @@ def list_scores(
                 is_listed[score][some.items[some.items >= 0]] = True
             else:
                 by_user[score].append(BY_USER[score.name](some))
-    return {
-        score: mean_of(by_user[score])
-        if score not in is_listed
-        else ranking.coverage(is_listed[score], n_ratings)
-        if asked_any
-        else math.nan
-        for score in wanted
-    }
+    return JudgedLists(by_user, is_listed, asked_any)
 
 
 def liked_by_test(model: "Model", test: Ratings, liked: Liked) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from rankfill.data.ratings.passing import Side
 from rankfill.data.store.on_disk import OnDisk
 from rankfill.data.tensors import content_of, write_content
 from rankfill.models.base import model_file
-from rankfill.models.base.checkpoint import Checkpoint, identity_of
+from rankfill.models.base.checkpoint import Checkpoint, Place, identity_of
 from rankfill.models.base.forgetting import Left, forget_rows
 from rankfill.models.base.judging import error_of, prediction_errors
 from rankfill.models.base.reasons import Reasons
@@ -117,7 +117,7 @@ class Model(Reasons):
         liked: Liked = "above-mean",
         item_features: FeaturesLike | None = None,
         user_features: FeaturesLike | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Place | None = None,
         every: int = 10,
     ) -> Self:
         """Learns from these ratings and forgets what was learned before.

@@ -200,7 +200,7 @@ class Training:
         made = len(progress.history)
         if made > self.model.passes:
             raise ValueError(
-                f"checkpoint {str(checkpoint.folder)!r} has made {made} passes already, more than the "
+                f"checkpoint {str(checkpoint.place)!r} has made {made} passes already, more than the "
                 f"{self.model.passes} asked for; ask for at least as many, or name another folder"
             )
         self.model.history_, self._carried_before = progress.history, progress.carried
