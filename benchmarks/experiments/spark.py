@@ -3,6 +3,7 @@
     python -m benchmarks spark make --millions 10 --folder FOLDER          writes made-up ratings once
     python -m benchmarks spark passes --millions 10 --folder FOLDER [--rank 16] [--passes 3] [--rounds 3]
         [--only ours|theirs] [--exchange auto|whole|needed]
+    python -m benchmarks spark passes --millions 40 --folder FOLDER --only ours --rounds 0  one fit, by its clock
     python -m benchmarks spark lists --millions 10 --folder FOLDER [--rank 64]
 
 The cluster is local: two executors of one core each, processes of their own. The ratings have the shape of MovieLens
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=16, help="number of factors (default 16)")
     parser.add_argument("--passes", type=int, default=3, help="alternations that are timed (default 3)")
     parser.add_argument("--only", choices=("ours", "theirs"), help="one of the two alone")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default 3; 0: one fit)")
     parser.add_argument("--exchange", default="auto", help="whole, needed or auto: what our tasks get (default auto)")
     arguments = parser.parse_args()
     files = arguments.folder / f"{arguments.millions:g}m"
@@ -144,7 +145,14 @@ class Theirs:
 def time_passes(systems: Sequence[Any], train: Any, test: Any, passes: int, rounds: int) -> None:
     """What an alternation costs: the systems take turns, and the medians over the rounds count."""
     lengths = 1, 1 + passes
-    models = {system.name: system.fit(train, 1 + passes) for system in systems}  # processes start, code is compiled
+    models: dict[str, Any] = {}
+    for system in systems:  # processes start, code is compiled
+        whole = cost_of(lambda system=system: models.update({system.name: system.fit(train, 1 + passes)}))
+        own = np.diff([report.seconds for report in getattr(models[system.name], "history_", [])])
+        clock = f", an alternation {np.median(own):.2f} s by its clock" if len(own) else ""
+        print(f"{system.name}: the first fit, of {1 + passes}, {whole}{clock}", flush=True)
+    if rounds == 0:
+        return
     spent: dict[tuple[str, int], list[Cost]] = {}
     for _ in range(rounds):
         for n, system in product(lengths, systems):

@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
     return ratings
 
 
+@pytest.mark.filterwarnings("ignore:the model has learned from . of the 5 test ratings")
 def test_the_code_of_the_guide_runs(spark, folder):
     (code,) = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL)
     frame = spark.createDataFrame(folder.to_frame("pyarrow")).limit(5)

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,7 @@ def _session(master: str) -> Any:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "127.0.0.1")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else the first python of PATH, without rankfill
     builder = SparkSession.builder.appName("rankfill")
     builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     return builder.getOrCreate()

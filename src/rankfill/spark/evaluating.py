@@ -29,6 +29,7 @@ from rankfill.spark.frames import Batches, check_columns, ids_of
 
 _JUDGED = "place int, total double, n long, listed binary"
 _LEARNED = -1
+_USER, _ITEM = "rankfill_user", "rankfill_item"
 
 
 def evaluate(
@@ -101,14 +102,19 @@ def _add_errors(
 def _judge_users(
     model: Model, frame: Any, seen: Any, columns: tuple[str, str, str], scores: tuple[Score, ...], liked: Liked
 ) -> dict[Score, float]:
+    from pyspark.sql.functions import expr
+
     user, item, _ = columns
     test = frame.select(*columns)
-    known = test.limit(0) if seen is None else seen.join(test.select(user).distinct(), user, "leftsemi")
-    known = known.select(user, item)
+    # Under names of their own, for both frames may be the same.
+    known = (test.limit(0) if seen is None else seen).selectExpr(f"`{user}` AS {_USER}", f"`{item}` AS {_ITEM}")
+    asked = test.selectExpr(f"`{user}` AS rankfill_asked").distinct()
+    known = known.join(asked, expr(f"{_USER} = rankfill_asked"), "leftsemi")
     parts = -(-(test.count() + known.count()) // RATINGS_OF_BLOCK) or 1
     # As strings, for the hash of a short integer is another than that of the same long one.
-    block = f"pmod(hash(CAST(`{user}` AS STRING)), {parts}) AS rankfill_block"
-    test, known = test.selectExpr("*", block), known.selectExpr("*", block)
+    block = "pmod(hash(CAST({} AS STRING)), {}) AS rankfill_block"
+    test = test.selectExpr("*", block.format(f"`{user}`", parts))
+    known = known.selectExpr("*", block.format(_USER, parts))
     task = JudgeUsers(model, columns, scores, liked)  # in a lambda, for Spark counts arguments and would count self
     joined = test.groupBy("rankfill_block").cogroup(known.groupBy("rankfill_block"))
     found = joined.applyInArrow(lambda test, seen: task(test, seen), _JUDGED).toArrow().to_pylist()
@@ -187,12 +193,11 @@ class JudgeUsers:
 
     def _with_seen(self, seen: pa.Table) -> Model:
         """The model, knowing what the users of the block have rated."""
-        user, item, _ = self.columns
         model = copy.copy(self.model)
         model._seen = SeenItems.empty()
         if seen.num_rows:
-            users = model.users_.index(ids_of(seen.column(user), user))
-            items = model.items_.index(ids_of(seen.column(item), item))
+            users = model.users_.index(ids_of(seen.column(_USER), self.columns[0]))
+            items = model.items_.index(ids_of(seen.column(_ITEM), self.columns[1]))
             known = (users >= 0) & (items >= 0)
             model._seen.add(users[known], items[known])
         model._renew_view()
