@@ -130,7 +130,8 @@ def test_a_fit_whose_driver_was_killed_goes_on(spark, frame, ratings, tmp_path):
         import rankfill as rf
         import rankfill.spark
         from pyspark.sql import SparkSession
-        session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        options = {{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}}
+        session = SparkSession.builder.master("local[1]").config(map=options).getOrCreate()
         frame = session.read.parquet({str(tmp_path / "ratings.parquet")!r})
         die = lambda report: report.epoch == 3 and os.kill(os.getpid(), signal.SIGKILL)
         rankfill.spark.fit(rf.PassiveAggressive(rank=5, passes=5), frame, callbacks=[die],
