@@ -11,12 +11,14 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import rankfill as rf
 import rankfill.cli
+from rankfill.data.tables import interruptible
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -120,6 +122,21 @@ def test_ctrl_c_in_a_query_ends_with_130(
     monkeypatch.setattr("rankfill.data.readers.query_columns", endless)
     outcome = run("fit", numbers, "-o", tmp_path / "m.rankfill")
     assert (outcome.code, outcome.err) == (130, "rankfill: interrupted; nothing was saved\n")
+
+
+def test_ctrl_c_reaches_all_threads_of_a_query() -> None:
+    stopped: list[bool] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def wait() -> None:
+        with interruptible(SimpleNamespace(interrupt=lambda: stopped.append(True))):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    assert stopped
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_only_an_interruption_counts_as_one(

@@ -85,7 +85,7 @@ class TableWriter:
     @contextmanager
     def _errors_in_words(self) -> Iterator[None]:
         try:
-            with interruptible():
+            with interruptible(self._database):
                 yield
         except duckdb.Error as error:
             raise _system_error(error, self.path) from None

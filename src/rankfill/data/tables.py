@@ -9,7 +9,9 @@ import glob
 import io
 import os
 import re
+import signal
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import duckdb
@@ -208,7 +211,7 @@ def _private_folder() -> tempfile.TemporaryDirectory[str]:
 @contextmanager
 def connection() -> Iterator[Any]:
     """A connection of its own, with its own temporary tables."""
-    with interruptible(), _database(os.getpid()).cursor() as cursor:
+    with _database(os.getpid()).cursor() as cursor, interruptible(cursor):
         try:
             cursor.execute(f"SET threads = {get_threads()}; SET TimeZone = 'UTC'")
             yield cursor
@@ -218,8 +221,21 @@ def connection() -> Iterator[Any]:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C in a query is a KeyboardInterrupt, as everywhere else; DuckDB has other words for it."""
+def interruptible(database: Any) -> Iterator[None]:
+    """Ctrl-C in a query is a KeyboardInterrupt, as everywhere else, and stops all its threads.
+
+    DuckDB has other words for it, and by itself waits until its other threads have come to the end of the query.
+    """
+    handle = signal.getsignal(signal.SIGINT)
+    mine = callable(handle) and threading.current_thread() is threading.main_thread()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        database.interrupt()
+        if callable(handle):
+            handle(number, frame)
+
+    if mine:
+        signal.signal(signal.SIGINT, stop)
     try:
         yield
     except duckdb.InterruptException:
@@ -228,6 +244,9 @@ def interruptible() -> Iterator[None]:
         if str(error) == "Query interrupted":
             raise KeyboardInterrupt from None
         raise
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, handle)
 
 
 def _open_parquet(source: Source) -> ParquetTable:

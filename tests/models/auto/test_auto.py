@@ -56,7 +56,7 @@ def test_part_of_the_ratings_is_learned_from_only_where_that_gains_more_than_cha
     def chosen(gain):
         values = {everything: lists, some: lists + noise - noise.mean() + gain, other: lists + gain / 2}
         trials = [contest.Trial(each, None, float(of.mean()), 1.0, None, of) for each, of in values.items()]
-        return contest._ranked(trials, (), "recommend")[0].candidate
+        return contest._rank(trials, (), "recommend")[0].candidate
 
     error = 0.1 / 20  # of the mean of 400 differences
     assert chosen(1.5 * error) is everything

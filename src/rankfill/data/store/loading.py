@@ -110,7 +110,7 @@ def load_table(
         str(folder / "loading.duckdb"), config={**limits, **quiet, "preserve_insertion_order": True}
     )
     try:
-        with interruptible():
+        with interruptible(database):
             database.execute("SET TimeZone = 'UTC'")
             progress("reading", 0, 1)
             left_out = _load(database, table, positions, on_error, rejects)
