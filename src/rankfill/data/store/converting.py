@@ -11,6 +11,7 @@ from typing import get_args
 import duckdb
 import numpy as np
 
+from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.columns import locate_columns
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
 from rankfill.data.ratings import Ratings
@@ -115,12 +116,12 @@ def convert(
     return store
 
 
-def store_ratings(ratings: Ratings, path: str | os.PathLike[str], memory: int = 1 << 30) -> RatingStore:
+def store_ratings(ratings: RatingsLike, path: str | os.PathLike[str], memory: int = 1 << 30) -> RatingStore:
     """Writes ratings that are in memory as a store.
 
     Parameters
     ----------
-    ratings : Ratings
+    ratings : Ratings, or whatever `as_ratings` takes
         What to write.
     path : str or path-like
         The folder of the store. A store that is there is replaced.
@@ -140,6 +141,8 @@ def store_ratings(ratings: Ratings, path: str | os.PathLike[str], memory: int = 
     """
     path = Path(path).expanduser()
     _make_folder(path)
+    ratings = as_ratings(ratings)
+    _ = len(ratings)  # merges what was appended before the lock is taken, should this be the store itself
     with writing(path):
         written = write_part(path, ratings, "error", memory)
         write_manifest(path, [written])

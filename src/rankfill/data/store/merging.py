@@ -5,7 +5,7 @@ parts are dealt to the same buckets, the earlier first, and sorted as by a conve
 """
 
 import shutil
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ def append(path: Path, more: Ratings) -> None:
     from rankfill.data.store.converting import write_part
     from rankfill.data.store.store import RatingStore
 
+    n_more = len(more)  # merges what was appended before the lock is taken, should this be the store itself
     with writing(path):
         parts = read_manifest(path)
         first = parts[0]
@@ -44,7 +45,7 @@ def append(path: Path, more: Ratings) -> None:
         if first.duplicates == "error":
             for part in parts:
                 _refuse_repeated(RatingStore._of_part(path, part), more)
-        if len(more):
+        if n_more:
             write_manifest(path, [*parts, write_part(path, more, parts[0].duplicates)])
 
 
@@ -56,16 +57,19 @@ def compact(path: Path, *, wait: bool = False) -> None:
         parts = read_manifest(path)
         if len(parts) == 1:
             return
-        stores = [RatingStore._of_part(path, part) for part in parts]
-        users, items = (_unite([getattr(store, side) for store in stores]) for side in ("users", "items"))
+
+        def stores() -> Iterator[RatingStore]:  # one at a time, for each holds a dozen files open
+            return (RatingStore._of_part(path, part) for part in parts)
+
+        users, items = (_unite(getattr(store, side) for store in stores()) for side in ("users", "items"))
         counts = np.zeros(len(users), np.int64)
-        for store in stores:
+        for store in stores():
             counts[users.index(store.users.ids())] += store.by_user.counts()
         folder = part_folder(path)
         try:
             policy = parts[0].duplicates
             writer = PartWriter(folder, users, items, counts, timed=parts[0].timed, duplicates=policy, memory=MEMORY)
-            for store in stores:
+            for store in stores():
                 _deal(writer, store, users, items)
             write_manifest(path, [writer.finish()])
         except BaseException:
@@ -97,8 +101,7 @@ def _deal(writer: PartWriter, ratings: Ratings, users: Vocabulary, items: Vocabu
         begin = end
 
 
-def _unite(vocabularies: list[Vocabulary]) -> Vocabulary:
+def _unite(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
     """All ids, ascending."""
-    named = [vocabulary for vocabulary in vocabularies if len(vocabulary)]
-    ids = list(chain.from_iterable(vocabulary.ids().tolist() for vocabulary in named))
-    return Vocabulary.numbered(np.array(ids, dtype=object if ids and isinstance(ids[0], str) else None))[0]
+    ids = [vocabulary.ids() for vocabulary in vocabularies]
+    return Vocabulary.numbered(np.concatenate([each for each in ids if len(each)] or ids[:1]))[0]

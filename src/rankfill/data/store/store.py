@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfill.data.accepting import RatingsLike, as_ratings
 from rankfill.data.duplicates import Duplicates
 from rankfill.data.ratings import Ratings
 from rankfill.data.store.manifest import checksum
@@ -141,14 +142,15 @@ class RatingStore(StoredRatings):
                     raise ValueError(f"{file} is damaged; convert its source anew")
         return self
 
-    def append(self, more: Ratings) -> Self:
+    def append(self, more: RatingsLike) -> Self:
         """Adds ratings, durably: when this returns they are on disk as a part of their own.
 
         Parameters
         ----------
-        more : Ratings
+        more : Ratings, or whatever `as_ratings` takes
             What to add, with ids of the same type, and with timestamps where the store has them. A pair that is there
-            already is treated as `convert` was told to; without timestamps what is appended is later.
+            already, or that comes twice in a frame or a file, is treated as `convert` was told to; without timestamps
+            what is appended is later.
 
         Returns
         -------
@@ -157,7 +159,7 @@ class RatingStore(StoredRatings):
         """
         from rankfill.data.store.merging import append
 
-        append(self.path, more)
+        append(self.path, as_ratings(more, duplicates=self.duplicates))
         self._reopen()
         return self
 

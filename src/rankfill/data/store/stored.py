@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Iterator
-from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -63,7 +62,7 @@ class StoredRatings(OnDisk):
     @property
     def _only(self) -> PartSummary:
         """The one part, after those that were appended are merged into it."""
-        if len(self._parts) > 1:
+        while len(self._parts) > 1:  # more may have come once the lock was free again
             self._merge(wait=True)
         return self._parts[0]
 
@@ -129,7 +128,13 @@ class StoredRatings(OnDisk):
         """The same ratings, which stay as they are when others are appended here."""
         for name in ("users", "items", "by_user", "by_item", "timestamps"):
             getattr(self, name)
-        return copy(self)
+        pinned = type(self).__new__(type(self))
+        pinned.__dict__ |= self.__dict__
+        return pinned
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A store is sent to another process, and copied, by its name."""
+        return type(self), (self.path.absolute(),)
 
     def _at(self, places: NDArray[np.integer]) -> Ratings:
         users = np.searchsorted(self.by_user.indptr, places, side="right") - 1
