@@ -28,7 +28,7 @@ from rankfill.cli.shared import (
     tell_stray,
     use_threads,
 )
-from rankfill.cli.validation import LikedRule, MeasureName, model_options, parse_liked, warnings_as_notes
+from rankfill.cli.validation import LikedRule, MeasureName, RatingsFile, model_options, parse_liked, warnings_as_notes
 from rankfill.data import Features, Ratings, read_features, read_ratings, split
 from rankfill.data.duplicates import TIMED, Duplicates
 from rankfill.data.liked import Liked
@@ -40,10 +40,7 @@ from rankfill.models.base.training import InterruptedWarning
 
 @with_model_parameters
 def fit(
-    ratings: Annotated[
-        Path,
-        typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet."),
-    ],
+    ratings: RatingsFile,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="NAME", help=f"Which model: {', '.join(MODELS)}.")

@@ -11,18 +11,23 @@ import typer
 from rankfill.cli.parameters import make_model, parameters_of
 from rankfill.cli.shared import console, described, note, parse_columns
 from rankfill.data import Ratings, read_batches, read_ratings
-from rankfill.data.batches import FileBatches
+from rankfill.data.batches import FileBatches, StoreBatches
 from rankfill.data.duplicates import TIMED, Duplicates
 from rankfill.data.liked import Liked
 from rankfill.evaluation import CrossValidation, cross_validate
 from rankfill.evaluation.fold_errors import FoldErrors
 from rankfill.models import DEFAULT_MODEL, MODELS, Bias, Model
 
+Batches: TypeAlias = FileBatches | StoreBatches
+
 STREAM_MODEL = "sgd"
 """The default model of a stream, where ratings go by once."""
 
 RatingsFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet.")
+    Path,
+    typer.Argument(
+        metavar="RATINGS", help="One rating per line: .csv, .tsv, .dat (::), gzipped, or .parquet; or a store."
+    ),
 ]
 ModelName: TypeAlias = Annotated[
     str | None,
@@ -85,7 +90,7 @@ def asked_model(name: str, parameters: dict[str, Any], stream: bool, **options: 
 
 def open_ratings(
     path: Path, columns: str | None, duplicates: Duplicates, stream: bool, timed: bool
-) -> Ratings | FileBatches:
+) -> Ratings | Batches:
     """The ratings of a file; times are read where they say which of a pair is the last, and where these are `timed`."""
     names = parse_columns(columns)
     if stream:
@@ -93,14 +98,14 @@ def open_ratings(
     return read_ratings(path, columns=names, duplicates=duplicates, timestamps=timed or duplicates in TIMED)
 
 
-def introduce(path: Path, data: Ratings | FileBatches) -> None:
+def introduce(path: Path, data: Ratings | Batches) -> None:
     """One line on what was read; of a stream nothing is known yet."""
     if isinstance(data, Ratings):
         console().print(described(path, data), end="\n\n")
 
 
 def bias_errors(
-    model: str, data: Ratings | FileBatches, folds: int, measure: str, liked: str | None, seed: int
+    model: str, data: Ratings | Batches, folds: int, measure: str, liked: str | None, seed: int
 ) -> CrossValidation | None:
     """The error of the bias model in the same folds; None for itself and for a stream."""
     if model == "bias" or not isinstance(data, Ratings):

@@ -14,7 +14,7 @@ from rankfill.data.columns import locate_columns
 from rankfill.data.duplicates import DuplicatePairError, Duplicates
 from rankfill.data.ratings import Ratings
 from rankfill.data.ratings.choosing import cut
-from rankfill.data.readers import complaint, query_columns
+from rankfill.data.readers import complaint, query_columns, store_at
 from rankfill.data.tables import Table, TextTable, connection, first_line, open_table
 from rankfill.shown import shown
 
@@ -85,6 +85,16 @@ class FileBatches:
         return complaint(self._table, role, row, self._positions[role])
 
 
+class StoreBatches:
+    """A store to be gone through a batch at a time, as often as one likes; made by `read_batches`."""
+
+    def __init__(self, store: Ratings, size: int) -> None:
+        self._store, self._size = store, size
+
+    def __iter__(self) -> Iterator[Ratings]:
+        return batches_of(self._store, self._size)
+
+
 def read_batches(
     path: str | Path,
     columns: Sequence[str] | None = None,
@@ -92,15 +102,16 @@ def read_batches(
     size: int = MOST,
     duplicates: Duplicates = "error",
     text_ids: bool = False,
-) -> FileBatches:
+) -> FileBatches | StoreBatches:
     """Reads a file of ratings a batch at a time, in memory that does not grow with the file.
 
     The order of the file is that of the stream, and timestamps are skipped. The file is checked as a whole first.
+    A store goes by in the order of time where it has timestamps, else shuffled.
 
     Parameters
     ----------
     path : str or Path
-        The file, as in `read_ratings`.
+        The file, or the folder of a store, as in `read_ratings`.
     columns : sequence of str, optional
         The columns of user, item and rating, as in `read_ratings`.
     size : int, default=20000
@@ -113,7 +124,7 @@ def read_batches(
 
     Returns
     -------
-    FileBatches
+    FileBatches or StoreBatches
         Yields `Ratings`; can be gone through as often as one likes.
 
     Examples
@@ -126,6 +137,8 @@ def read_batches(
     """
     if duplicates == "decay":
         raise ValueError('a stream skips timestamps, so duplicates="decay" cannot be had; use "sum" or "count"')
+    if (store := store_at(path)) is not None:
+        return StoreBatches(store, size)
     return FileBatches(*locate_columns(open_table(path), columns), size, duplicates, text_ids)
 
 

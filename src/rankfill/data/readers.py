@@ -99,10 +99,8 @@ def read_ratings(
     >>> read_ratings(path)
     Ratings(3 ratings, 2 users, 2 items, values 3 to 5)
     """
-    if (Path(path).expanduser() / "manifest.json").is_file():
-        from rankfill.data.store import open_store  # it reads files by what is here
-
-        return open_store(path)
+    if (store := store_at(path)) is not None:
+        return store
     if columns is None and users is None and items is None and (files := grouped_files(path)):
         return read_grouped(files, timestamps=timestamps, duplicates=duplicates)
     table, positions = locate_columns(open_table(path), columns)
@@ -119,6 +117,14 @@ def read_ratings(
     except DuplicatePairError as error:
         first, second = (table.describe(row, 0)[0] for row in error.rows)
         raise error.at(f"on {first} and on {second}") from None
+
+
+def store_at(path: str | Path) -> Ratings | None:
+    """The store of ratings in a folder, if it is one."""
+    from rankfill.data.store.manifest import MANIFEST  # a store reads files by what is here
+    from rankfill.data.store.store import open_store
+
+    return open_store(path) if (Path(path).expanduser() / MANIFEST).is_file() else None
 
 
 @overload
