@@ -59,7 +59,7 @@ def test_a_model_fitted_on_the_cluster_has_the_bits_of_one_fitted_here(frame, ra
     assert_same(fitted, MODELS[name]().fit(ratings))
 
 
-@pytest.mark.parametrize("name", ["explicit ALS", "implicit ALS", "passive-aggressive"])
+@pytest.mark.parametrize("name", ["implicit ALS", "passive-aggressive"])
 def test_rows_that_are_sent_to_those_who_need_them_move_to_the_same_bits(frame, ratings, name):
     fitted = rankfill.spark.fit(MODELS[name](), frame, blocks=3, exchange="needed")
     assert_same(fitted, MODELS[name]().fit(ratings))

@@ -27,15 +27,16 @@ def cluster_ratings(master: str, path: Path, columns: str | None, learner: Model
     from rankfill.spark.ratings import ClusterRatings
 
     check_model(learner)
-    frame = _read(_session(master), path)
-    roles = match_columns(frame.columns, parse_columns(columns))
-    ratings = ClusterRatings.gather(frame, roles["user"], roles["item"], roles.get("rating"))
-    try:
-        people = f"{len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
-        console().print(f"{path}: {people}, on {master}")
-        yield ratings
-    finally:
-        ratings.release()
+    with _session(master) as session:
+        frame = _read(session, path)
+        roles = match_columns(frame.columns, parse_columns(columns))
+        ratings = ClusterRatings.gather(frame, roles["user"], roles["item"], roles.get("rating"))
+        try:
+            people = f"{len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items"
+            console().print(f"{path}: {people}, on {master}")
+            yield ratings
+        finally:
+            ratings.release()
 
 
 def place_on_cluster(checkpoint: Path | None, ratings: "ClusterRatings") -> "Place | None":
@@ -55,7 +56,9 @@ def check_plain(**options: Any) -> None:
             )
 
 
-def _session(master: str) -> Any:
+@contextmanager
+def _session(master: str) -> Iterator[Any]:
+    """A session with this master; stopped at the end unless it was there before."""
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
@@ -66,7 +69,13 @@ def _session(master: str) -> Any:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else the first python of PATH, without rankfill
     builder = SparkSession.builder.appName("rankfill")
     builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    return builder.getOrCreate()
+    was_there = SparkSession.getActiveSession() is not None
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        if not was_there:
+            session.stop()
 
 
 def _read(session: Any, path: Path) -> Any:
