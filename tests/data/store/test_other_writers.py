@@ -29,7 +29,7 @@ def parts():
 
 @pytest.fixture
 def path(parts, tmp_path):
-    """Of a store with two parts."""
+    """A store with two parts."""
     return rf.store_ratings(parts[0], tmp_path / "a.store").append(parts[1]).path
 
 
