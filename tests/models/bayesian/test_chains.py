@@ -45,7 +45,7 @@ def data():
 def test_traces_are_those_of_every_chain_and_sweep():
     model = rf.BayesianMF(rank=2, sweeps=12, chains=3, burn_in=2).fit(data())
     assert model.traces_.shape == (3, 12, 2)
-    assert len(np.unique(model.traces_)) == 72
+    assert len(np.unique(model.traces_[..., 0])) == 36
     mean_square = (model.traces_[:, :, 0] ** 2).mean(axis=0)
     np.testing.assert_allclose(np.sqrt(mean_square), [report.train for report in model.history_])
     assert model.diagnostics()["noise"] == diagnosis(model.traces_[:, 2:, 1])

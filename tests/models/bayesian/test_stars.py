@@ -134,19 +134,41 @@ def test_probabilities_of_stars_add_up_and_calibrate():
         assert came[some].mean() == pytest.approx(chances[some].mean(), abs=0.03)
 
 
-def test_intervals_and_deviations_are_those_of_the_probabilities():
+def test_deviations_are_those_of_the_probabilities():
     ratings, *_ = ordered(2, 40, 30)
     model = rf.BayesianMF(rank=2, sweeps=20, likelihood="ordinal").fit(ratings)
     users, items = np.arange(40)[:, None], np.arange(30)
     chances, levels = model.distribution(users, items), model.levels_
-    low, high = model.interval(users, items, 0.8)
-    assert low.shape == (40, 30)
-    within = (low[..., None] <= levels) & (levels <= high[..., None])
-    assert ((chances * within).sum(axis=-1) > 0.8 - 1e-5).all()
-    assert ((chances * (levels < low[..., None])).sum(axis=-1) < 0.1 + 1e-5).all()
     deviation = model.predict(users, items, return_std=True)[1]
     mean = (chances * levels).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(deviation, np.sqrt((chances * (levels - mean) ** 2).sum(axis=-1)), atol=1e-4)
+
+
+def test_intervals_of_ordered_ratings_cover_what_they_promise():
+    covered = {0.8: [], 0.9: [], 0.95: []}
+    for seed in range(4):
+        ratings, *_ = ordered(seed, 60, 50)
+        train, test = rf.split(ratings, test=0.3, seed=seed)
+        model = rf.BayesianMF(rank=2, sweeps=60, likelihood="ordinal").fit(train)
+        for coverage, found in covered.items():
+            low, high = model.interval(test.users.ids(test.user_indices), test.items.ids(test.item_indices), coverage)
+            found.append(((low <= test.values) & (test.values <= high)).mean())
+    for coverage, found in covered.items():
+        assert np.mean(found) == pytest.approx(coverage, abs=0.04)
+
+
+def test_ratings_are_ordered_where_there_are_few_values_and_many_of_each():
+    def levels(n_ratings, n_levels, **settings):
+        ratings = rf.synthetic.low_rank(60, 40, n_ratings=n_ratings, seed=0)
+        values = np.argsort(np.argsort(ratings.values)) * n_levels // n_ratings
+        return rf.BayesianMF(rank=1, sweeps=2, **settings).fit(ratings.with_values(lambda _: values)).levels_
+
+    assert levels(1000, 5).tolist() == [0, 1, 2, 3, 4]
+    assert levels(1000, 10).tolist() == [*range(10)]
+    for case in ((499, 5), (1000, 2), (2200, 11)):
+        assert not len(levels(*case))
+    assert not len(levels(1000, 5, likelihood="gaussian"))
+    assert len(levels(60, 11, likelihood="ordinal")) == 11
 
 
 def test_two_values_have_the_probit_likelihood_and_more_are_refused():
@@ -157,8 +179,8 @@ def test_two_values_have_the_probit_likelihood_and_more_are_refused():
     assert chances.shape == (5, 4, 2)
     with pytest.raises(ValueError, match=r"likelihood='probit' is for ratings of at most 2 different values, found 5"):
         rf.BayesianMF(likelihood="probit").fit(ratings)
-    with pytest.raises(ValueError, match=r"likelihood=\"gaussian\" knows no values .* fit with likelihood"):
-        rf.BayesianMF(rank=1, sweeps=2).fit(ratings).distribution(0, 0)
+    with pytest.raises(ValueError, match=r"taken as numbers, which have no probabilities .* fit with likelihood"):
+        rf.BayesianMF(rank=1, sweeps=2, likelihood="gaussian").fit(ratings).distribution(0, 0)
 
 
 def test_an_ordered_fit_that_was_cut_off_goes_on_to_the_same_bits_and_is_saved(tmp_path):

@@ -100,7 +100,7 @@ def _regression(n: Sizes) -> float:
 
 def _bayesian(sweeps: int, rehearsal: Candidate | None = None) -> Candidate:
     """Bayesian factorisation with so many sweeps, which cost alike."""
-    return Candidate(BayesianMF(sweeps=sweeps), _per_rating(0.16 * sweeps, 5.0 * sweeps), rehearsal=rehearsal)
+    return Candidate(BayesianMF(sweeps=sweeps), _per_rating(0.25 * sweeps, 5.0 * sweeps), rehearsal=rehearsal)
 
 
 BASELINES = (

@@ -220,7 +220,7 @@ class KnownMoods:
     def _first_not_before(
         self, begin: NDArray[np.int64], end: NDArray[np.int64], timestamps: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Of each part from begin to end the first place whose moment is not before a time, by halving."""
+        """In each part from begin to end the first place whose moment is not before a time, by halving."""
         low, high = begin.copy(), end.copy()
         while (unsure := low < high).any():
             middle = (low + high) // 2

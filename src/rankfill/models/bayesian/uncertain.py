@@ -24,7 +24,6 @@ class Uncertain(Exploring):
     """Adds to a model of samples how far off a prediction may be, and whether its chains agree."""
 
     burn_in: int
-    likelihood: str
     traces_: NDArray[np.float64]
     _timed: Timed | None
 
@@ -120,26 +119,19 @@ class Uncertain(Exploring):
         Returns
         -------
         low, high : ndarray of float32
-            Within the range of the ratings learned, unless the model has `clip=False`. For ordered ratings two of
-            `levels_`, between which lies at least that probability.
+            Within the range of the ratings learned, unless the model has `clip=False`. Among stars the probability is
+            met on the mean over many pairs, and less closely by intervals that are narrower than a star.
         """
         if not isinstance(coverage, int | float | np.floating) or not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, found {coverage!r}")
         view = self._view()
-        if view.likelihood != "gaussian":
-            below = np.cumsum(view.distribution(users, items, timestamps=timestamps).astype(np.float64), axis=-1)[
-                ..., :-1
-            ]
-            tail = 0.5 - 0.5 * float(coverage)
-            low, high = ((below < share).sum(axis=-1) for share in (tail, 1.0 - tail))
-            return view.levels_[low], view.levels_[high]
         rows, at, shape = view._asked(users, items, timestamps)
         middle = view._score_at(*rows, at).reshape(shape)
         reach = np.float32(ndtri(0.5 + 0.5 * float(coverage))) * view._std(users, items, timestamps)
         return view._clip(middle - reach), view._clip(middle + reach)
 
     def _std(self, users: ArrayLike, items: ArrayLike, timestamps: ArrayLike | None) -> NDArray[np.float32]:
-        if self.likelihood != "gaussian":
+        if len(self.levels_):
             chances = self.distribution(users, items, timestamps=timestamps).astype(np.float64)
             mean = chances @ self.levels_
             return np.sqrt(np.maximum(chances @ self.levels_.astype(np.float64) ** 2 - mean**2, 0.0)).astype(np.float32)
@@ -173,10 +165,10 @@ class Uncertain(Exploring):
         ([1.0, 2.0, 4.0, 5.0], (2, 4))
         """
         view = self._view()
-        if view.likelihood == "gaussian":
+        if not len(view.levels_):
             raise ValueError(
-                'likelihood="gaussian" knows no values to give probabilities for; fit with likelihood="ordinal", or '
-                "ask for an interval"
+                "these ratings were taken as numbers, which have no probabilities of their own; fit with "
+                'likelihood="ordinal", or ask for an interval'
             )
         rows, at, shape = view._asked(users, items, timestamps)
         samples, added = view._samples, at.means / (view._scale or 1.0)
