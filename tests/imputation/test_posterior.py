@@ -5,7 +5,7 @@ import pytest
 
 import rankfill as rf
 from rankfill.imputation.gaussian import GaussianFactors
-from rankfill.imputation.posterior import Drawn, _draw_factors, _draw_full
+from rankfill.imputation.posterior import Draw, _draw_factors, _draw_full
 
 
 def test_holes_are_drawn_from_the_conditional_gaussian():
@@ -13,7 +13,7 @@ def test_holes_are_drawn_from_the_conditional_gaussian():
     root = rng.normal(size=(4, 4))
     covariance, mean = root @ root.T + np.eye(4), np.array([1.0, -2, 0, 3])
     row = np.array([2.0, np.nan, -1, np.nan])
-    drawn = Drawn(mean, covariance, np.zeros((4, 0)), np.zeros(4)).holes(np.tile(row, (40_000, 1)), rng)
+    drawn = Draw(mean, covariance, np.zeros((4, 0)), np.zeros(4)).holes(np.tile(row, (40_000, 1)), rng)
     o, h = [0, 2], [1, 3]
     gain = covariance[np.ix_(h, o)] @ np.linalg.inv(covariance[np.ix_(o, o)])
     expected = covariance[np.ix_(h, h)] - gain @ covariance[np.ix_(o, h)]
@@ -39,7 +39,7 @@ def test_draws_of_factors_keep_planted_parameters():
     loadings, noise = rng.normal(size=(6, 2)), np.linspace(0.3, 1, 6)
     truth = loadings @ loadings.T + np.diag(noise)
     table = rng.multivariate_normal(np.arange(6), truth, 4000)
-    drawn = Drawn(table.mean(axis=0), truth, loadings, noise)
+    drawn = Draw(table.mean(axis=0), truth, loadings, noise)
     kept = []
     for _ in range(150):
         drawn = _draw_factors(table, drawn, 1.0, rng)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfill.data import Ratings
 from rankfill.imputation.gaussian import GaussianFactors, Table
-from rankfill.imputation.posterior import Drawn, draw_parameters
+from rankfill.imputation.posterior import Draw, draw_parameters
 from rankfill.imputation.selection import choose_gaussian
 from rankfill.models import Model
 from rankfill.models.base.settings import check_positive, check_whole
@@ -62,7 +62,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     Attributes
     ----------
-    model_ : GaussianFactors, Model, Drawn or None
+    model_ : GaussianFactors, Model, Draw or None
         What holes are filled from; None where no column has two values. With `sample_posterior` a mean and a covariance
         that have been drawn.
     fitted_ : GaussianFactors, Model or None
@@ -136,7 +136,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             self.fitted_ = choose_gaussian(standardised, rank, penalty, self.held_out, self.passes, self.tol, self.seed)
         elif standardised.shape[1]:
             self.fitted_ = self._fit_model(standardised)
-        self.model_: Model | GaussianFactors | Drawn | None = self.fitted_
+        self.model_: Model | GaussianFactors | Draw | None = self.fitted_
         if self.sample_posterior and isinstance(self.fitted_, GaussianFactors):
             rng = np.random.default_rng([self.seed, _PARAMETERS])
             self.model_ = draw_parameters(standardised, self.fitted_, self.passes, rng)
@@ -162,7 +162,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         filled = np.where(holes, self.means_, table)
         unsure = holes[:, self._varied]
         # A row with nothing known has the means already; one with nothing unknown needs no work.
-        drawn = isinstance(self.model_, Drawn)
+        drawn = isinstance(self.model_, Draw)
         rows = np.flatnonzero(unsure.any(axis=1) & (drawn | ~unsure.all(axis=1)))
         if len(rows):
             predicted = self._restore(self._predict(self._standardise(table[rows])))
@@ -228,7 +228,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def _restore(self, standardised: Table) -> Table:
         table = standardised * self.scales_[self._varied] + self.means_[self._varied]
-        clip = self.clip and not isinstance(self.model_, Drawn)
+        clip = self.clip and not isinstance(self.model_, Draw)
         return np.asarray(np.clip(table, self._lows, self._highs) if clip else table)
 
     def _fit_model(self, standardised: Table) -> Model:
@@ -239,7 +239,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return model.fit(ratings.shifted(self._raised_by))
 
     def _predict(self, standardised: Table) -> Table:
-        if isinstance(self.model_, Drawn):
+        if isinstance(self.model_, Draw):
             return self.model_.holes(standardised, np.random.default_rng([self.seed, _HOLES]))
         if isinstance(self.model_, GaussianFactors):
             return self.model_.fill(standardised)

@@ -24,7 +24,7 @@ from rankfill.kernels import HoledTable
 from rankfill.linalg import one_blas_thread
 
 
-class Drawn(NamedTuple):
+class Draw(NamedTuple):
     """One draw of the parameters; `loadings` W has no columns where the covariance is full."""
 
     mean: NDArray[np.float64]
@@ -40,9 +40,9 @@ class Drawn(NamedTuple):
         return np.where(np.isnan(table), centred.values + self.mean + errors, table)
 
 
-def draw_parameters(table: Table, fitted: GaussianFactors, passes: int, rng: np.random.Generator) -> Drawn:
+def draw_parameters(table: Table, fitted: GaussianFactors, passes: int, rng: np.random.Generator) -> Draw:
     """Mean and covariance after so many turns, which begin with those fitted."""
-    drawn = Drawn(fitted.mean, fitted.covariance, *fitted.factors())
+    drawn = Draw(fitted.mean, fitted.covariance, *fitted.factors())
     with one_blas_thread():
         for _ in range(passes):
             completed = drawn.holes(table, rng)
@@ -53,7 +53,7 @@ def draw_parameters(table: Table, fitted: GaussianFactors, passes: int, rng: np.
     return drawn
 
 
-def _draw_full(completed: Table, penalty: float, rng: np.random.Generator) -> Drawn:
+def _draw_full(completed: Table, penalty: float, rng: np.random.Generator) -> Draw:
     n_rows, n_columns = completed.shape
     mean = completed.mean(axis=0)
     centred = completed - mean
@@ -61,10 +61,10 @@ def _draw_full(completed: Table, penalty: float, rng: np.random.Generator) -> Dr
     freedom = max(n_rows - 1 + penalty, n_columns + 1.0)  # the distribution exists for more columns than rows, too
     covariance = np.atleast_2d(scipy.stats.invwishart(freedom, scale).rvs(random_state=rng))
     drawn_mean = mean + np.linalg.cholesky(covariance / n_rows) @ rng.standard_normal(n_columns)
-    return Drawn(drawn_mean, covariance, np.zeros((n_columns, 0)), np.zeros(n_columns))
+    return Draw(drawn_mean, covariance, np.zeros((n_columns, 0)), np.zeros(n_columns))
 
 
-def _draw_factors(completed: Table, last: Drawn, penalty: float, rng: np.random.Generator) -> Drawn:
+def _draw_factors(completed: Table, last: Draw, penalty: float, rng: np.random.Generator) -> Draw:
     n_rows, n_columns = completed.shape
     scores = _draw_scores(completed, last, rng)
     mean, mean_score = completed.mean(axis=0), scores.mean(axis=0)
@@ -75,10 +75,10 @@ def _draw_factors(completed: Table, last: Drawn, penalty: float, rng: np.random.
     noise = remaining / rng.chisquare(n_rows - 1 + penalty, n_columns)
     loadings = np.linalg.solve(root.T, projected + np.sqrt(noise) * rng.standard_normal(projected.shape)).T
     drawn_mean = mean - loadings @ mean_score + np.sqrt(noise / n_rows) * rng.standard_normal(n_columns)
-    return Drawn(drawn_mean, loadings @ loadings.T + np.diag(noise), loadings, noise)
+    return Draw(drawn_mean, loadings @ loadings.T + np.diag(noise), loadings, noise)
 
 
-def _draw_scores(completed: Table, last: Drawn, rng: np.random.Generator) -> Table:
+def _draw_scores(completed: Table, last: Draw, rng: np.random.Generator) -> Table:
     weighted = last.loadings / last.noise[:, None]
     root = np.linalg.cholesky(np.eye(weighted.shape[1]) + last.loadings.T @ weighted)
     seen = np.linalg.solve(root, weighted.T @ (completed - last.mean).T)
