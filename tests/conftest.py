@@ -13,7 +13,9 @@ import rankfill as rf
 # A busy machine is no failure, and the same commit gives the same answer.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 # RANKFILL_EXAMPLES=100 (make test-deep, make fuzz) tries so many times the examples, and others every time.
-settings.register_profile("deep", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "deep", deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 DEPTH = int(os.environ.get("RANKFILL_EXAMPLES", "1"))
 settings.load_profile("deep" if DEPTH > 1 else "repeatable")
 
