@@ -81,7 +81,7 @@ class OnlineColumnModel(ColumnModel):
         """Learns a run that may continue, and keeps a copy of what it changes."""
         self._change_unit(last.unit)
         moving, dictionary = self._factors_of_columns()
-        self._open = OpenColumn(last, moving[last.column].copy(), dictionary[last.rows], self._gram.copy())
+        self._open = OpenColumn(last, moving[last.column].copy(), dictionary[last.places].copy(), self._gram.copy())
         self._step_on([last])
         self.offset_, self._n_rows = last.centre, last.known
 
@@ -127,6 +127,7 @@ class OnlineColumnModel(ColumnModel):
         x = moving[columns].copy()
         self._gram.of_rows(known)
         order = np.arange(len(runs), dtype=np.int32)
+        moved = runs[0].places if len(runs) == 1 else entries.indices
         sums = self._steps_in_units(entries, order, x, dictionary[:known], self._rule(0))
-        self._check_growth(sums.squared, sys.float_info.max, x, dictionary[entries.indices])
+        self._check_growth(sums.squared, sys.float_info.max, x, dictionary[moved])
         moving[columns] = x

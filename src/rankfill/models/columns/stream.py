@@ -57,6 +57,11 @@ class Run(NamedTuple):
     known: int
     unit: float
 
+    @property
+    def places(self) -> NDArray[np.int32] | slice:
+        """Where its rows are in a table: those of a single entry as a slice, which costs less."""
+        return self.rows if len(self.rows) > 1 else slice(int(self.rows[0]), int(self.rows[0]) + 1)
+
     def plus(self, rows: NDArray[np.int32], values: NDArray[np.float32], centre: float, known: int) -> "Run":
         """This run followed by more entries of its column."""
         return Run(self.column, np.append(self.rows, rows), np.append(self.values, values), centre, known, self.unit)
