@@ -52,16 +52,16 @@ class TableWriter:
 
     def __init__(self, path: Path, temporary: Path) -> None:
         self.path, self._temporary, self._has_table = path, temporary, False
-        with self._errors_in_words():
-            self._database = duckdb.connect(
-                temporary.with_name("rows.duckdb"),
-                config={
-                    "autoinstall_known_extensions": False,
-                    "autoload_known_extensions": False,
-                    "memory_limit": _MEMORY,
-                    "threads": get_threads(),
-                },
-            )
+        config = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "memory_limit": _MEMORY,
+            "threads": get_threads(),
+        }
+        try:
+            self._database = duckdb.connect(temporary.with_name("rows.duckdb"), config=config)
+        except duckdb.Error as error:
+            raise _system_error(error, path) from None
 
     def add(self, columns: Columns) -> None:
         with self._errors_in_words():

@@ -269,7 +269,7 @@ def test_best_of_is_a_stable_sort():
     [
         ({"penalty": 0}, "penalty must be a positive number, found 0"),
         ({"kind": "lasso"}, "kind must be one of ridge, logistic, sparse, found 'lasso'"),
-        ({"feedback": "both"}, "feedback must be one of implicit, explicit, found 'both'"),
+        ({"feedback": "both"}, "feedback must be one of explicit, implicit, found 'both'"),
         ({"weighting": "cube"}, "weighting must be one of auto, one, rating, log, square, found 'cube'"),
         ({"max_items_dense": 0}, "max_items_dense must be a whole number of at least 1, found 0"),
         ({"damping": -1}, "damping must be a number from 0 to 1, found -1"),
