@@ -7,7 +7,7 @@ import scipy.stats
 
 import rankfill as rf
 from rankfill.data.tensors import read_tensors, write_tensors
-from rankfill.models.bayesian.conditional import rows_given
+from rankfill.models.bayesian.conditional import rows_given, told_by_values
 
 
 def planted(seed=0, n_users=120, n_items=60, noise=0.4, share=0.5):
@@ -201,3 +201,15 @@ def test_damaged_entries_are_refused(tmp_path):
         write_tensors(tmp_path / "d", {**tensors, name: np.ascontiguousarray(damage)}, about)
         with pytest.raises(ValueError, match="is damaged"):
             rf.load(tmp_path / "d")
+
+
+def test_what_values_tell_is_the_variance_that_they_take_away():
+    cuts, precision = np.array([-1.1, -0.3, 0.4, 1.5]), 2.0
+    rng = np.random.default_rng(0)
+    predicted = rng.normal(size=20_000)
+    latent = predicted + rng.normal(size=20_000) / precision**0.5
+    ends = np.array([-np.inf, *cuts, np.inf])
+    codes = np.searchsorted(cuts, latent)
+    low, high = ((ends[codes + k] - predicted) * precision**0.5 for k in (0, 1))
+    left = scipy.stats.truncnorm.var(low, high)
+    assert told_by_values(cuts, precision) == pytest.approx(1.0 - left.mean(), abs=0.01)

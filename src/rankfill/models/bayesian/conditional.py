@@ -3,13 +3,14 @@
 With ratings as numbers a row is N(A⁻¹ c, A⁻¹) as in a sweep. Ordered ratings have numbers behind them that depend on
 the row: their means given the row and the row given these are found in turn, a few times, which ends at the most
 probable row (expectation and maximisation). What a draw is away from it has the covariance that is expected with as
-much noise as values seen tell less than the numbers behind them would.
+much more noise as values tell less than the numbers behind them would.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from rankfill.data.ratings.passing import Side
 from rankfill.kernels import OtherSide, RowPosterior, Rows, draw_rows, padded, sparse_entries, sparse_times
@@ -17,6 +18,7 @@ from rankfill.models.bayesian.samples import Samples
 from rankfill.models.bayesian.stars import latent_moments
 
 _ROUNDS = 6
+_USUAL: NDArray[np.float64] = ndtri((np.arange(64) + 0.5) / 64)
 
 
 class Given(NamedTuple):
@@ -68,18 +70,30 @@ def rows_given(samples: Samples, s: int, name: Side, given: Given, key: int) -> 
 
     draw(given.entries, precision)
     if given.codes is not None and len(given.codes):
-        entries, told = given.entries, 1.0
+        entries = given.entries
         fixed[:, rank], means[:, rank + 1] = 1.0, 1.0
         for _ in range(_ROUNDS):
             predicted = sparse_entries(given.entries, means, fixed).astype(np.float64)
-            latents, shares = latent_moments(predicted, given.codes, samples.cuts[s], precision)
-            entries, told = given.entries._replace(values=latents.astype(np.float32)), max(float(shares.mean()), 0.01)
+            latents, _ = latent_moments(predicted, given.codes, samples.cuts[s], precision)
+            entries = given.entries._replace(values=latents.astype(np.float32))
             draw(entries, precision)
         expected = means.copy()
-        draw(entries, told * precision)
+        draw(entries, told_by_values(samples.cuts[s], precision) * precision)
         draws += expected - means
         means = expected
     return Folded(means[:, : rank + 1], draws[:, : rank + 1])
+
+
+def told_by_values(cuts: NDArray[np.float64], precision: float) -> float:
+    """How much a value tells of the number behind it, as a share of what the number itself would tell.
+
+    The mean over predictions with variance 1 and the values that come of them, so that it is the same for all rows.
+    """
+    codes = np.arange(len(cuts) + 1)
+    ends = ndtr((cuts - _USUAL[:, None]) * precision**0.5)
+    chances = np.diff(np.pad(ends, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+    _, shares = latent_moments(np.repeat(_USUAL, len(codes)), np.tile(codes, len(_USUAL)), cuts, precision)
+    return max(float((chances * shares.reshape(chances.shape)).sum()) / len(_USUAL), 0.01)
 
 
 def _prior(samples: Samples, s: int, name: Side, given: Given) -> NDArray[np.float32]:
