@@ -202,6 +202,29 @@ def test_a_file_that_is_no_log_is_refused(tmp_path, model_file):
         Service(Settings(state=tmp_path, model=model_file))
 
 
+def test_a_log_that_was_damaged_is_refused_in_words_wherever_it_is_met(tmp_path):
+    path = tmp_path / "events.sqlite"
+    log = EventLog(path)
+    log.append(Events(["ann"], [1], [5.0], [0]), titles={"1": "Tea"})
+    log.forget("ann")
+    log.close()
+    whole, refused = path.read_bytes(), 0
+    for page in range(4096, len(whole), 4096):
+        path.write_bytes(whole[:page] + b"\xff" * 8 + whole[page + 8 :])
+        try:
+            damaged = EventLog(path)
+        except ValueError as error:
+            refused += "is no log of this service" in str(error)
+            continue
+        for read in (lambda log: list(log.since(0)), EventLog.items, lambda log: log.is_forgotten(["ann"])):
+            try:
+                read(damaged)
+            except ValueError as error:
+                refused += "cannot be read: database disk image is malformed; put back a copy" in str(error)
+        damaged.close()
+    assert refused >= 4
+
+
 def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(tmp_path, model_file, serving):
     small = tmp_path / "small"
     small.mkdir()

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -47,10 +47,10 @@ class EventLog:
             self._check_format()
             self._database.executescript(_SCHEMA)
             self.last = self._newest()
+            self._database.execute("INSERT OR IGNORE INTO facts VALUES ('salt', ?)", (os.urandom(16),))
+            (self._salt,) = self._database.execute("SELECT value FROM facts WHERE name = 'salt'").fetchone()
         except sqlite3.DatabaseError as error:
             raise DamagedLog(f"{path} is no log of this service: {error}") from error
-        self._database.execute("INSERT OR IGNORE INTO facts VALUES ('salt', ?)", (os.urandom(16),))
-        (self._salt,) = self._database.execute("SELECT value FROM facts WHERE name = 'salt'").fetchone()
 
     def append(
         self, events: Events, names: Iterable[tuple[str, int]] = (), titles: Mapping[str, str] | None = None
@@ -79,7 +79,7 @@ class EventLog:
 
     def since(self, sequence: int) -> Iterator[Events]:
         """The events after a sequence number, a batch at a time; readable on any thread."""
-        with closing(_connect(self._path)) as database:
+        with self._reading(), closing(_connect(self._path)) as database:
             start = database.execute("SELECT max(first) FROM batches WHERE first <= ?", (sequence + 1,)).fetchone()[0]
             expected = None
             for first, count, body in database.execute(
@@ -127,7 +127,7 @@ class EventLog:
 
     def is_forgotten(self, users: Collection[Id], after: int = 0) -> NDArray[np.bool_]:
         """The users who were forgotten by an event behind a sequence number."""
-        with closing(_connect(self._path)) as database:
+        with self._reading(), closing(_connect(self._path)) as database:
             asked = database.execute("SELECT digest FROM forgotten WHERE sequence > ?", (after,)).fetchall()
         digests = {digest for (digest,) in asked}
         if not digests:
@@ -136,11 +136,13 @@ class EventLog:
 
     def items(self) -> dict[str, str]:
         """Titles by id, as text."""
-        return dict(self._database.execute("SELECT id, title FROM items").fetchall())
+        with self._reading():
+            return dict(self._database.execute("SELECT id, title FROM items").fetchall())
 
     def last_forgotten(self) -> int:
         """The sequence number of the event that forgot somebody last; 0 where nobody was."""
-        (last,) = self._database.execute("SELECT max(sequence) FROM forgotten").fetchone()
+        with self._reading():
+            (last,) = self._database.execute("SELECT max(sequence) FROM forgotten").fetchone()
         return int(last or 0)
 
     def tidy(self) -> None:
@@ -154,6 +156,16 @@ class EventLog:
         """Moves everything into the one file, and lets go of it."""
         self.tidy()
         self._database.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Tells in words what a file does that was damaged since it was written."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise DamagedLog(
+                f"{self._path} cannot be read: {error}; put back a copy of it, or use another folder"
+            ) from error
 
     def _check_format(self) -> None:
         """Refuses a log that another version of this service has written."""
