@@ -208,8 +208,30 @@ def test_a_changed_byte_is_found_and_never_followed(ratings, tmp_path):
     damaged = rf.open_store(store.path)
     with pytest.raises(ValueError, match=r"users.indices is damaged"):
         damaged.check()
-    with pytest.raises(ValueError, match="must have a row for every index"):
+    with pytest.raises(ValueError, match="the ratings on disk are damaged: row number"):
         rf.PassiveAggressive(rank=2, C=0.1, recipe="paper", passes=1).fit(damaged)
+
+
+@pytest.mark.parametrize("index", [-1, 2**30])
+def test_an_item_that_there_is_not_is_refused_however_it_is_met(ratings, tmp_path, index):
+    store = stored(ratings, tmp_path)
+    (file,) = store.path.glob("*/users.indices")
+    numbers = np.fromfile(file, np.int32)
+    numbers[0] = index
+    numbers.tofile(file)
+    store = rf.open_store(store.path)
+    user = store.users.ids([0])
+    ways = [
+        lambda: store.rating(0),
+        lambda: store.user_row(user.item()),
+        lambda: store.sample(len(store)),
+        lambda: list(store.batches(100)),
+        lambda: rf.SGD(rank=2, passes=1).fit(store),
+        lambda: rf.ALS(rank=2, passes=1).fit(store),
+    ]
+    for way in ways:
+        with pytest.raises(ValueError, match=r"are damaged|indices must be|found key"):
+            way()
 
 
 @pytest.mark.parametrize(

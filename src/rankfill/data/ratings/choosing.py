@@ -244,7 +244,7 @@ class Choosing(Making):
     def _pick(self, users: NDArray[np.int32], chosen: NDArray[np.integer]) -> Self:
         """The ratings at some places, by these users, in this order, with ids of their own."""
         user_ids, user_rows = np.unique(users, return_inverse=True)
-        item_ids, item_rows = np.unique(self.item_indices[chosen], return_inverse=True)
+        item_ids, item_rows = np.unique(self._items_at(chosen), return_inverse=True)
         return self._class().from_indices(
             _only(self.users, user_ids),
             _only(self.items, item_ids),
@@ -253,6 +253,11 @@ class Choosing(Making):
             self._values_at(chosen),
             None if self.timestamps is None else self.timestamps[chosen],
         )
+
+    def _items_at(self, chosen: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The row numbers of the items at some places in the order by user, then item."""
+        items: NDArray[np.int32] = self.item_indices[chosen]
+        return items
 
     def _values_at(self, chosen: NDArray[np.integer]) -> NDArray[np.float32]:
         """The ratings at some places in the order by user, then item."""

@@ -83,11 +83,12 @@ class MaskedRows(StoredRows):
             indices[done:upto] = self._of.indices[here][kept]
             values[done:upto] = self._of.decode(here)[kept]
             done = upto
-        return Rows.taking(indptr, indices, values)
+        return self._checked(Rows.taking(indptr, indices, values))
 
     def of_rows(self, rows: NDArray[np.integer]) -> Rows:
         places = self.file_places_of(rows)
-        return Rows.taking(self._offsets_of(rows), np.array(self._of.indices[places]), self._of.values_at(places))
+        taken = Rows.taking(self._offsets_of(rows), np.array(self._of.indices[places]), self._of.values_at(places))
+        return self._checked(taken)
 
     def file_places_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         places = self._of.file_places_of(rows)

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from rankfill.data.ratings import Ratings
 from rankfill.data.ratings.dividing import Division
-from rankfill.data.store.rows import StoredRows
+from rankfill.data.store.rows import StoredRows, check_column
 from rankfill.kernels import Rows, zeros_on_disk
 
 
@@ -116,6 +116,12 @@ class OnDisk(Ratings):
         counts[numbers + 1] = rows.counts()
         times = None if self._file_times is None else self._file_times[self._stored.file_places_of(numbers)]
         return Ratings(self.users, self.items, Rows(np.cumsum(counts), rows.indices, rows.values), times)
+
+    def _items_at(self, chosen: NDArray[np.integer]) -> NDArray[np.int32]:
+        items = super()._items_at(chosen)
+        for row in (items.min(initial=0), items.max(initial=0)):
+            check_column(int(row), self.n_items)
+        return items
 
     def _values_at(self, chosen: NDArray[np.integer]) -> NDArray[np.float32]:
         """The ratings at some places in the order by user, then item."""

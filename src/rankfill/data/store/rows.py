@@ -46,7 +46,9 @@ class StoredRows(Rows):
     @property
     def pattern(self) -> Any:  # type: ignore[override]
         if self._pattern is None:
-            self._pattern = Rows(self.indptr, self.indices, np.broadcast_to(np.float32(0), self.indices.shape)).pattern
+            self._pattern = self._checked(
+                Rows(self.indptr, self.indices, np.broadcast_to(np.float32(0), self.indices.shape))
+            ).pattern
         return self._pattern
 
     @property
@@ -75,11 +77,16 @@ class StoredRows(Rows):
         """Rows `first` … `last` − 1; their values are in `scratch` until that is used again."""
         here = slice(int(self.indptr[first]), int(self.indptr[last]))
         indptr = np.asarray(self.indptr[first : last + 1]) - here.start
-        return Rows(indptr, self.indices[here], self.decode(here, scratch))
+        return self._checked(Rows(indptr, self.indices[here], self.decode(here, scratch)))
 
     def of_rows(self, rows: NDArray[np.integer]) -> Rows:
         places = self.file_places_of(rows)
-        return Rows.taking(self._offsets_of(rows), np.array(self.indices[places]), self.values_at(places))
+        taken = Rows.taking(self._offsets_of(rows), np.array(self.indices[places]), self.values_at(places))
+        return self._checked(taken)
+
+    def _checked(self, rows: Rows) -> Rows:
+        check_column(rows.n_columns - 1, self._n_columns)
+        return rows
 
     def file_places_of(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """Where in the files the entries of some rows are, row after row; row −1 is empty."""
@@ -112,6 +119,15 @@ class StoredRows(Rows):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Rows, tuple(self)
+
+
+def check_column(index: int, n_columns: int) -> None:
+    """Refuses an index that is not of any column: the file is damaged. An empty row has −1 as its largest."""
+    if not -1 <= index < n_columns:
+        raise ValueError(
+            f"the ratings on disk are damaged: row number {index} where there are 0 to {n_columns - 1}; convert their "
+            "source anew"
+        )
 
 
 def advise(array: NDArray[Any], first: int, last: int) -> None:

@@ -75,7 +75,7 @@ class RatingStore(StoredRatings):
             raise IndexError(f"there are ratings 0 to {len(self) - 1}, found {shown(k)}")
         rows = self._stored
         user = int(np.searchsorted(rows.indptr, k, side="right")) - 1
-        item = int(rows.indices[k])
+        item = int(rows.part(user, user + 1).indices[k - int(rows.indptr[user])])
         return Rating(self.users.ids([user]).item(), self.items.ids([item]).item(), rows.value_at(k))
 
     def user_row(self, user: Id) -> tuple[NDArray[Any], NDArray[np.float32]]:
