@@ -244,6 +244,22 @@ def test_a_damaged_manifest_is_told_in_words(ratings, tmp_path, damage):
         rf.open_store(store.path)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('"item.ids"', '"tem.ids"', "its list of files has too many or lacks some: 'item.ids, tem.ids'"),
+        ('"folder": "part-', '"folder": "part-' + 3000 * "x", "is not the name of a part"),
+    ],
+)
+def test_a_manifest_that_names_what_cannot_be_is_refused(ratings, tmp_path, before, after, words):
+    store = stored(ratings, tmp_path)
+    manifest = store.path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(before, after))
+    with pytest.raises(ValueError, match=words) as refusal:
+        rf.open_store(store.path)
+    assert len(str(refusal.value)) < 500
+
+
 def test_a_store_is_not_written_over_anything_else(ratings, tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match=r"holds 'letter.txt'; name a new folder"):

@@ -38,6 +38,7 @@ MANIFEST = "manifest.json"
 SCALE_CODES = 256
 _BLOCK = 1 << 24
 
+_LONGEST_NAME = 255  # bytes, as file systems have it
 _TYPES: dict[str, str] = {"offsets": "<i8", "indices": "<i4", "timestamps": "<i8", "ends": "<i8"}
 
 
@@ -180,10 +181,13 @@ def map_numbers(folder: Path, part: PartSummary, name: str) -> NDArray[Any]:
 
 
 def _check_files(path: Path, part: PartSummary) -> None:
-    if Path(part.folder).name != part.folder or not part.folder.startswith("part-"):
+    proper = part.folder.startswith("part-") and len(part.folder.encode()) <= _LONGEST_NAME
+    if not proper or Path(part.folder).name != part.folder:
         raise ValueError(f"{shown(part.folder)} is not the name of a part")
     if part.scale is not None and not 1 <= len(part.scale) <= SCALE_CODES:
         raise ValueError(f"its scale has {len(part.scale)} values")
+    if astray := sorted(part.files.keys() ^ part.lengths().keys()):
+        raise ValueError(f"its list of files has too many or lacks some: {shown(', '.join(astray))}")
     for name, length in part.lengths().items():
         file = path / part.folder / name
         size = file.stat().st_size if file.is_file() else -1
